@@ -1,0 +1,14 @@
+//! decluster: the clustered stream of a reasoning model, as a steady flow.
+
+#![forbid(unsafe_code)]
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod delta;
+mod time;
+
+pub use delta::{Delta, Kind};
+pub use time::Nanos;

@@ -1,0 +1,1 @@
+//! What several tests use: the virtual clock, the recorded streams, small inputs.
