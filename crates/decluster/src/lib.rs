@@ -8,6 +8,7 @@ extern crate alloc;
 extern crate std;
 
 mod delta;
+pub mod sse;
 mod time;
 
 pub use delta::{Delta, Kind};
