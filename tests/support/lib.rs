@@ -1,1 +1,159 @@
 //! What several tests use: the virtual clock, the recorded streams, small inputs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use decluster::sse::{Decoder, Frame, TooLarge};
+use serde_json::Value;
+
+pub mod streams;
+
+/// The cap the tests give a decoder: more than any recorded event needs.
+pub const EVENT_CAP: usize = 8 << 20;
+
+/// The root of the repository.
+#[must_use]
+pub fn repo_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// A file or folder of the material beside the repository. If it is absent, says so and gives `None`:
+/// the test is then skipped.
+#[must_use]
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let found = repo_root().join("../shared").join(path);
+    if found.exists() {
+        return Some(found);
+    }
+    skipped(&format!("{} is absent", found.display()));
+    None
+}
+
+/// One recorded stream.
+#[derive(Debug)]
+pub struct Capture {
+    /// `dialect/name`.
+    pub name: String,
+    /// The bytes as sent.
+    pub bytes: Vec<u8>,
+    /// What a right decoder gets from them.
+    pub expect: Value,
+    /// The sizes of the chunks in which they reached the recorder, where that is known.
+    pub chunks: Option<Vec<usize>>,
+}
+
+/// All recorded streams of a dialect, by name; empty if there are none here.
+///
+/// # Panics
+///
+/// If a file is there but cannot be read.
+#[must_use]
+#[expect(clippy::panic, reason = "a broken recording fails the test")]
+pub fn captures(dialect: &str) -> Vec<Capture> {
+    let Some(dir) = shared(&format!("captures/{dialect}")) else { return Vec::new() };
+    let read =
+        |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let json = |path: &Path| -> Value {
+        serde_json::from_slice(&read(path))
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let mut found: Vec<PathBuf> = fs::read_dir(&dir)
+        .map(|entries| entries.flatten().map(|e| e.path()).collect())
+        .unwrap_or_default();
+    found.retain(|path| path.extension().is_some_and(|e| e == "sse"));
+    found.sort();
+    let capture = |path: PathBuf| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let chunks = path.with_extension("chunks.json");
+        Capture {
+            name: format!("{dialect}/{stem}"),
+            bytes: read(&path),
+            expect: json(&path.with_extension("expect.json")),
+            chunks: chunks.exists().then(|| {
+                let lengths = json(&chunks)["lengths"].as_array().cloned().unwrap_or_default();
+                lengths.iter().filter_map(Value::as_u64).map(|n| n as usize).collect()
+            }),
+        }
+    };
+    found.into_iter().map(capture).collect()
+}
+
+/// Cuts `bytes` into pieces of these sizes; what is left over is one more piece.
+#[must_use]
+pub fn cut<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
+    let mut rest = bytes;
+    let mut pieces = Vec::with_capacity(sizes.len() + 1);
+    for &size in sizes {
+        let (piece, after) = rest.split_at(size.min(rest.len()));
+        pieces.push(piece);
+        rest = after;
+    }
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+/// Piece sizes that sum up to at least `total`, the same for the same seed: mostly small, now and then
+/// large.
+#[must_use]
+pub fn sizes(total: usize, seed: u64) -> Vec<usize> {
+    let mut random = Random(seed);
+    let (mut sizes, mut sum) = (Vec::new(), 0);
+    while sum < total {
+        let bits = random.below(12);
+        let size = 1 + random.below(1 << bits) as usize;
+        sum += size;
+        sizes.push(size);
+    }
+    sizes
+}
+
+/// The splitmix64 generator: enough for test inputs, and the same on every machine.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`; 0 if `end` is 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.bits().checked_rem(end).unwrap_or(0)
+    }
+}
+
+/// Pushes the pieces one by one and shows every frame as soon as it is complete.
+///
+/// # Errors
+///
+/// [`TooLarge`], as the decoder reports it.
+pub fn decode<'p>(
+    decoder: &mut Decoder,
+    pieces: impl IntoIterator<Item = &'p [u8]>,
+    mut show: impl FnMut(&Frame<'_>),
+) -> Result<(), TooLarge> {
+    for piece in pieces {
+        decoder.push(piece);
+        while let Some(frame) = decoder.poll()? {
+            show(&frame);
+        }
+    }
+    decoder.finish();
+    while let Some(frame) = decoder.poll()? {
+        show(&frame);
+    }
+    Ok(())
+}
+
+/// Says on standard error that a test, or a part of it, did not run.
+#[expect(clippy::disallowed_macros, reason = "a skipped test must not look like a passed one")]
+pub fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
