@@ -10,6 +10,8 @@ extern crate std;
 mod delta;
 pub mod sse;
 mod time;
+#[cfg(feature = "wire")]
+pub mod wire;
 
 pub use delta::{Delta, Kind};
 pub use time::Nanos;

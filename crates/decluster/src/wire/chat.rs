@@ -1,0 +1,273 @@
+//! Chat completions and their relatives.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::answer::{Answer, ToolCall};
+use super::common::Common;
+use super::json::{Object, Value};
+use super::{Reading, Role, Text};
+use crate::Kind;
+
+/// The state of a chat stream lies in the answer; nothing else is carried from chunk to chunk.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    /// A finish reason was seen.
+    finishing: bool,
+}
+
+impl Chat {
+    /// Whether every choice has a finish reason.
+    pub(super) fn ended(&self, answer: &Answer) -> bool {
+        self.finishing && answer.choices.iter().all(|choice| choice.finish.is_some())
+    }
+
+    /// Reads a chunk.
+    pub(super) fn read<'a>(
+        &mut self,
+        chunk: &Object<'a>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
+        reading.plain = true;
+        let choices = chunk.get("choices").map(|v| v.array()).unwrap_or_default();
+        for choice in choices {
+            self.choice(&choice.object(), common, reading);
+        }
+        let own = chunk.present("usage");
+        let nested = chunk.present("x_groq").and_then(|x| x.object().present("usage"));
+        if let Some(usage) = own.or(nested) {
+            common.answer.take_usage(usage);
+            if self.finishing && reading.texts.is_empty() {
+                reading.role = Role::Hurry;
+            }
+        }
+        Common::others(chunk, &CHUNK_MEMBERS, reading);
+    }
+
+    fn choice<'a>(&mut self, choice: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+        let index = Value::index(choice.get("index"));
+        let delta = choice.get("delta").map(|v| v.object());
+        let said = delta.is_some() || choice.present("finish_reason").is_some();
+        // Azure sends entries with a filter's result alone: those open no choice.
+        if (said || choice.get("text").is_some()) && common.answer.choice(index).is_none() {
+            return;
+        }
+        let delta = delta.unwrap_or_default();
+        let before = reading.texts.len();
+        reasoning(&delta, index, common, reading);
+        output(choice, &delta, index, common, reading);
+        if reading.texts.len() > before && choice.present("logprobs").is_some_and(per_token) {
+            reading.whole = true;
+            reading.plain = false;
+        }
+        tool_calls(&delta, index, common, reading);
+        for key in ["finish_reason", "native_finish_reason"] {
+            reading.rest.extend(choice.present(key).map(|v| v.span()));
+        }
+        if let Some(finish) = choice.string("finish_reason").filter(|f| !f.is_empty()) {
+            self.finishing = true;
+            reading.role = Role::Hurry;
+            if let Some(choice) = common.answer.choice(index) {
+                choice.finish = Some(finish.into_owned());
+                choice.tool_calls.iter_mut().for_each(|call| call.complete = true);
+            }
+        }
+        if choice.present("error").is_some_and(|error| common.answer.take_error(error)) {
+            reading.role = Role::Hurry;
+        }
+        Common::others(choice, &CHOICE_MEMBERS, reading);
+        Common::others(&delta, &DELTA_MEMBERS, reading);
+    }
+}
+
+/// The reasoning of a delta. Where it stands in several fields they hold the same text, so the first is
+/// the text and the others are copies of it.
+fn reasoning<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &mut Reading<'a>) {
+    let full = |v: &Value<'a>| v.text.starts_with('"') && !v.is_empty();
+    let mut fields = REASONING_FIELDS.iter().filter_map(|key| delta.get(key)).filter(full);
+    let channel = (Kind::Reasoning, index, 0);
+    let details = delta.present("reasoning_details");
+    let Some(first) = fields.next() else {
+        if let Some(details) = details {
+            detailed_reasoning(details, index, common, reading);
+        }
+        return;
+    };
+    let text = first.bytes();
+    let mut copies = Vec::new();
+    for field in fields {
+        if field.bytes() == text { copies.push(field.span()) } else { reading.whole = true }
+    }
+    if let Some(details) = details {
+        let entries = details.array();
+        let texts: Vec<_> = entries.iter().filter_map(entry_text).collect();
+        match (&entries[..], &texts[..]) {
+            (_, []) => reading.rest.extend((!details.is_empty()).then(|| details.span())),
+            ([entry], [copy]) if copy.bytes() == text => {
+                copies.push(copy.span());
+                reading.rest.extend(signature(entry));
+            }
+            _ => reading.whole = true,
+        }
+    }
+    if common.text(channel, index, first, reading) {
+        if let Some(text) = reading.texts.last_mut() {
+            text.copies = copies;
+        }
+    } else {
+        reading.blanks.extend(copies);
+    }
+    reading.plain &= !reading.whole;
+}
+
+/// Reasoning that stands in `reasoning_details` alone.
+fn detailed_reasoning<'a>(
+    details: Value<'a>,
+    index: u32,
+    common: &mut Common,
+    reading: &mut Reading<'a>,
+) {
+    let entries = details.array();
+    let texts: Vec<_> = entries.iter().map(entry_text).collect();
+    if texts.iter().all(Option::is_none) {
+        reading.rest.extend((!details.is_empty()).then(|| details.span()));
+        return;
+    }
+    // An entry without text cannot be left out of the earlier parts alone.
+    if texts.iter().any(Option::is_none) {
+        reading.whole = true;
+        reading.plain = false;
+    }
+    for (entry, text) in entries.iter().zip(texts) {
+        if let Some(text) = text {
+            common.text((Kind::Reasoning, index, 0), index, text, reading);
+            reading.rest.extend(signature(entry));
+        }
+    }
+}
+
+/// The text of an entry of `reasoning_details`, if it has one.
+fn entry_text<'a>(entry: &Value<'a>) -> Option<Value<'a>> {
+    let entry = entry.object();
+    let texts = ["text", "summary"].into_iter().filter_map(|key| entry.get(key));
+    texts.into_iter().find(|v| v.text.starts_with('"') && !v.is_empty())
+}
+
+fn signature(entry: &Value<'_>) -> Option<core::ops::Range<usize>> {
+    entry.object().present("signature").map(|v| v.span())
+}
+
+/// The visible text of a choice.
+fn output<'a>(
+    choice: &Object<'a>,
+    delta: &Object<'a>,
+    index: u32,
+    common: &mut Common,
+    reading: &mut Reading<'a>,
+) {
+    let channel = (Kind::Output, index, 0);
+    let content = delta.get("content").filter(|v| v.text.starts_with('"') && !v.is_empty());
+    // Completions of the old kind have `text`; some send it beside `content`, the same text twice.
+    let text = choice.get("text").filter(|v| v.text.starts_with('"') && !v.is_empty());
+    match (content, text) {
+        (Some(content), copy) => {
+            let same = copy.filter(|copy| copy.bytes() == content.bytes());
+            reading.whole |= copy.is_some() && same.is_none();
+            let copies = same.map(|v| v.span());
+            if common.text(channel, index, content, reading) {
+                reading.texts.last_mut().into_iter().for_each(|t: &mut Text<'a>| {
+                    t.copies.extend(copies.clone());
+                });
+            } else {
+                reading.blanks.extend(copies);
+            }
+        }
+        (None, Some(text)) if delta.is_empty() => {
+            common.text(channel, index, text, reading);
+        }
+        _ => {}
+    }
+    if let Some(refusal) = delta.get("refusal") {
+        common.text((Kind::Output, index, 1), index, refusal, reading);
+    }
+}
+
+/// Whether log probabilities are more than empty members.
+fn per_token(logprobs: Value<'_>) -> bool {
+    let members = logprobs.object();
+    if members.is_empty() {
+        !logprobs.is_empty()
+    } else {
+        members.members().any(|(_, v)| !v.is_empty())
+    }
+}
+
+fn tool_calls<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &mut Reading<'a>) {
+    let answer = &mut common.answer;
+    if let Some(calls) = delta.present("tool_calls").filter(|v| !v.is_empty()) {
+        reading.role = Role::Hurry;
+        for call in calls.array() {
+            let call = call.object();
+            let function = call.get("function").map(|v| v.object()).unwrap_or_default();
+            let number = call.present("index").map(|v| Value::index(Some(v)));
+            let id = call.string("id").unwrap_or_default();
+            tool_call(answer, index, number, &id, &function);
+        }
+    }
+    // The form before tools.
+    if let Some(call) = delta.present("function_call").filter(|v| !v.is_empty()) {
+        reading.role = Role::Hurry;
+        tool_call(answer, index, None, "", &call.object());
+    }
+}
+
+/// Adds a fragment to the call it belongs to. Ids and numbers are unreliable: the number may be missing,
+/// the same for all calls, or start above 0, and the id may come once or every time.
+fn tool_call(
+    answer: &mut Answer,
+    choice: u32,
+    number: Option<u32>,
+    id: &str,
+    function: &Object<'_>,
+) {
+    let name = function.string("name").unwrap_or_default();
+    let arguments =
+        function.present("arguments").map(|v| v.string().unwrap_or(Cow::Borrowed(v.text)));
+    let Some(calls) = answer.choice(choice).map(|c| &c.tool_calls) else { return };
+    let same_number = || match number {
+        Some(number) => calls.iter().rposition(|c| c.index == Some(number)),
+        None => calls.len().checked_sub(1),
+    };
+    let place = if id.is_empty() {
+        // A second name, once there are arguments, is a second call of a sender without ids.
+        let starts = |at: usize| !name.is_empty() && !calls[at].arguments.is_empty();
+        same_number()
+            .filter(|&at| !starts(at))
+            .or_else(|| if name.is_empty() { calls.len().checked_sub(1) } else { None })
+    } else {
+        let unnamed = |at: &usize| calls[*at].id.is_empty();
+        calls.iter().rposition(|c| c.id == id).or_else(|| same_number().filter(unnamed))
+    };
+    let place = place
+        .or_else(|| answer.open_call(choice, ToolCall { index: number, ..ToolCall::default() }));
+    let Some(place) = place else { return };
+    if let Some(call) = answer.call(choice, place) {
+        for (old, new) in [(&mut call.id, id), (&mut call.name, name.as_ref())] {
+            if old.is_empty() {
+                new.clone_into(old);
+            }
+        }
+    }
+    answer.add_arguments(choice, place, &arguments.map_or_else(String::new, Cow::into_owned));
+}
+
+/// Where servers put reasoning text, most specific first; after these `reasoning_details`.
+const REASONING_FIELDS: [&str; 4] =
+    ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
+
+/// Members that may stand on every part of a chunk, or that the code above has dealt with.
+const CHUNK_MEMBERS: [&str; 3] = ["choices", "prompt_filter_results", "error"];
+const CHOICE_MEMBERS: [&str; 3] = ["delta", "content_filter_results", "logprobs"];
+const DELTA_MEMBERS: [&str; 1] = ["reasoning_details"];
