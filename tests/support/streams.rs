@@ -1,1 +1,122 @@
-//! Placeholder until the readers exist.
+//! Decoding a whole stream into the terms of the expectation files.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use decluster::Kind;
+use decluster::sse::Decoder;
+use decluster::wire::{Answer, Dialect, Reader, ToolCall, Verdict};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{EVENT_CAP, decode};
+
+/// What a stream says, put together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decoded {
+    /// The texts by choice: reasoning, output.
+    pub texts: BTreeMap<u32, [String; 2]>,
+    /// Everything but the text.
+    pub answer: Answer,
+    /// The dialect, if it was recognised.
+    pub dialect: Option<Dialect>,
+    /// The raw bytes of all frames.
+    pub raw: Vec<u8>,
+}
+
+impl Decoded {
+    /// A text of a choice.
+    #[must_use]
+    pub fn text(&self, choice: u32, kind: Kind) -> &str {
+        self.texts.get(&choice).map_or("", |texts| &texts[kind as usize])
+    }
+
+    /// What differs from an expectation file; empty if they agree.
+    #[must_use]
+    pub fn differences(&self, expect: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut same = |what: &str, ours: Value, theirs: &Value| {
+            if ours != *theirs {
+                found.push(format!("{what}: {ours} instead of {theirs}"));
+            }
+        };
+        let answer = &self.answer;
+        same("reasoning", digest(self.text(0, Kind::Reasoning)), &expect["reasoning"]);
+        same("output", digest(self.text(0, Kind::Output)), &expect["output"]);
+        same("reasoning_tokens", answer.reasoning_tokens.into(), &expect["reasoning_tokens"]);
+        same("usage", raw_json(answer.usage.as_deref()), &expect["usage"]);
+        same("finish", answer.finish().into(), &expect["finish"]);
+        let error = if expect["error"].is_null() { "error_field_line" } else { "error" };
+        same("error", raw_json(answer.error.as_deref()), &expect[error]);
+        same("tool_calls", answer.tool_calls().len().into(), &expect["tool_calls"]);
+        same("tools", tools(answer.tool_calls()), &expect["tools"]);
+        same("events", answer.events.into(), &expect["events"]);
+        same("comments", answer.comments.into(), &expect["comments"]);
+        // A stream that failed may have an end all the same.
+        if answer.verdict != Some(Verdict::Failed) {
+            let complete = answer.verdict == Some(Verdict::Complete);
+            same("terminated", complete.into(), &expect["terminated"]);
+        }
+        let failed = answer.verdict == Some(Verdict::Failed);
+        same("failed", failed.into(), &(!expect[error].is_null()).into());
+        for (index, theirs) in expect["by_choice"].as_object().into_iter().flatten() {
+            let choice = answer.choices.iter().find(|c| c.index.to_string() == *index);
+            let number = choice.map_or(u32::MAX, |c| c.index);
+            let ours = json!({
+                "reasoning": digest(self.text(number, Kind::Reasoning)),
+                "output": digest(self.text(number, Kind::Output)),
+                "finish": choice.and_then(|c| c.finish.as_deref()),
+                "tool_calls": choice.map_or(0, |c| c.tool_calls.len()),
+            });
+            same(&format!("choice {index}"), ours, theirs);
+        }
+        found
+    }
+}
+
+/// Decodes a stream that comes in these pieces.
+///
+/// # Panics
+///
+/// If an event is larger than [`EVENT_CAP`], or a place that the reader gives is wrong.
+#[must_use]
+pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dialect>) -> Decoded {
+    let mut decoder = Decoder::new(EVENT_CAP);
+    let mut reader = Reader::new(dialect);
+    let mut decoded = Decoded::default();
+    let all = decode(&mut decoder, pieces, |frame| {
+        decoded.raw.extend_from_slice(frame.raw);
+        for text in reader.read(frame).texts {
+            let data = frame.event.as_ref().map_or("", |event| event.data);
+            if !text.altered && !text.span.is_empty() {
+                let literal: Option<String> = serde_json::from_str(&data[text.span.clone()]).ok();
+                assert_eq!(literal.as_deref(), Some(text.text.as_ref()), "the span of a text");
+            }
+            let texts = decoded.texts.entry(text.index).or_default();
+            texts[text.kind as usize].push_str(&text.text);
+        }
+    });
+    assert_eq!(all, Ok(()));
+    reader.finish();
+    decoded.dialect = reader.dialect();
+    decoded.answer = reader.answer().clone();
+    decoded
+}
+
+/// A text as the expectation files note it.
+#[must_use]
+pub fn digest(text: &str) -> Value {
+    let mut hex = String::new();
+    for byte in Sha256::digest(text) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    json!({ "sha256": hex, "chars": text.chars().count() })
+}
+
+fn tools(calls: &[ToolCall]) -> Value {
+    calls.iter().map(|c| json!({ "name": c.name, "arguments": digest(&c.arguments) })).collect()
+}
+
+fn raw_json(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, |t| serde_json::from_str(t).unwrap_or_else(|_| t.into()))
+}

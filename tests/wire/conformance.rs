@@ -92,8 +92,7 @@ fn all_published_facts_hold() {
 fn each_rule_holds_on_a_small_input() {
     let event = |name: &str, data: &str, id: &str| json!({"event": name, "data": data, "id": id, "retry": null});
     let m = |data: &str| event("message", data, "");
-    type Case = (&'static str, &'static [u8], Value);
-    let cases: Vec<Case> = vec![
+    let cases: Vec<(&str, &[u8], Value)> = vec![
         (
             "three line ends",
             b"data: a\n\ndata: b\r\rdata: c\r\n\r\n",

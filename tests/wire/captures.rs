@@ -1,0 +1,118 @@
+//! Recorded streams give what their expectation files say, however they are cut.
+
+use decluster::sse::{Decoder, Rewrite, rewrite};
+use decluster::wire::{Answer, Dialect, Edit, Reader, With, splice};
+use decluster_tests::streams::{Decoded, read};
+use decluster_tests::{Capture, EVENT_CAP, captures, cut, decode, sizes};
+
+/// Recordings that the readers do not get right yet, and why.
+const LATER: [(&str, &str); 3] = [
+    ("openai-chat/groq-qwen3-32b-reqllm", "inline think tags"),
+    ("openai-chat/groq-r1-distill-reqllm", "inline think tags"),
+    ("openai-chat/hf-router-think-tags", "inline think tags"),
+];
+
+fn check(dialect: &str, count: usize) {
+    let mut wrong = Vec::new();
+    let all = captures(dialect);
+    assert!(all.is_empty() || all.len() == count, "{} recordings", all.len());
+    for capture in all {
+        let whole = read([&capture.bytes[..]], None);
+        assert_eq!(whole.dialect.map(Dialect::name), Some(dialect), "{}", capture.name);
+        assert_eq!(whole.raw, capture.bytes, "{}: every byte is in one frame", capture.name);
+        let found = whole.differences(&capture.expect);
+        let later = LATER.iter().find(|(name, _)| *name == capture.name);
+        match (later, found.is_empty()) {
+            (Some((name, why)), true) => wrong.push(format!("{name} agrees now: strike {why}")),
+            (None, false) => wrong.push(format!("{}:\n  {}", capture.name, found.join("\n  "))),
+            _ => {}
+        }
+        cuts_change_nothing(&capture, &whole);
+        texts_can_be_cut(&capture, &whole);
+    }
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn cuts_change_nothing(capture: &Capture, whole: &Decoded) {
+    let Capture { name, bytes, chunks, .. } = capture;
+    assert!(read(bytes.chunks(1), None) == *whole, "{name}: a byte at a time");
+    for seed in 1..4 {
+        let pieces = cut(bytes, &sizes(bytes.len(), seed));
+        assert!(read(pieces, None) == *whole, "{name}: cut with seed {seed}");
+    }
+    if let Some(chunks) = chunks {
+        assert_eq!(chunks.iter().sum::<usize>(), bytes.len(), "{name}: the recorded chunks");
+        assert!(read(cut(bytes, chunks), None) == *whole, "{name}: in its recorded chunks");
+    }
+}
+
+/// Writes every text event as several, each with a part of the text, and reads the result.
+fn texts_can_be_cut(capture: &Capture, whole: &Decoded) {
+    let again = read([&halved(&capture.bytes)[..]], None);
+    let name = &capture.name;
+    assert!(again.texts == whole.texts, "{name}: the texts after they were cut");
+    let rest = |a: &Answer| {
+        let mut answer = a.clone();
+        answer.events = 0;
+        answer
+    };
+    assert_eq!(rest(&again.answer), rest(&whole.answer), "{name}: the rest after texts were cut");
+    if whole.texts.values().flatten().any(|t| t.len() > 100) {
+        assert!(again.answer.events > whole.answer.events, "{name}: something was cut");
+    }
+}
+
+fn halved(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut reader = Reader::new(None);
+    let mut decoder = Decoder::new(EVENT_CAP);
+    let all = decode(&mut decoder, [bytes], |frame| {
+        let reading = reader.read(frame);
+        let Some(event) = frame.event.as_ref().filter(|_| !reading.texts.is_empty()) else {
+            return out.extend_from_slice(frame.raw);
+        };
+        if reading.whole {
+            return out.extend_from_slice(frame.raw);
+        }
+        let mut parts = Vec::new();
+        for (at, text) in reading.texts.iter().enumerate() {
+            let middle = text.text.char_indices().nth(text.text.chars().count() / 2);
+            let (a, b) = text.text.split_at(middle.map_or(0, |(i, _)| i));
+            parts.extend([a, b].into_iter().filter(|p| !p.is_empty()).map(|p| (at, p)));
+        }
+        for (number, (at, part)) in parts.iter().enumerate() {
+            let last = number + 1 == parts.len();
+            let mut edits = Vec::new();
+            for (other, text) in reading.texts.iter().enumerate() {
+                let with =
+                    With::Text { text: if other == *at { part } else { "" }, ascii: text.ascii };
+                let spans = [&text.span].into_iter().chain(&text.copies);
+                edits.extend(spans.map(|span| Edit { span: span.clone(), with }));
+            }
+            if !last {
+                edits.extend(
+                    reading.rest.iter().map(|s| Edit { span: s.clone(), with: With::Null }),
+                );
+            }
+            let data = splice(event.data, &mut edits);
+            let how = Rewrite {
+                keep_id: last,
+                after_cr: out.last() == Some(&b'\r'),
+                close: !last && !frame.bare,
+            };
+            rewrite(frame.raw, &data, how, &mut out);
+        }
+    });
+    assert_eq!(all, Ok(()));
+    out
+}
+
+#[test]
+fn chat_recordings_agree() {
+    check("openai-chat", 89);
+}
+
+#[test]
+fn responses_recordings_agree() {
+    check("openai-responses", 49);
+}
