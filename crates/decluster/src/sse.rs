@@ -11,9 +11,12 @@ use core::fmt;
 use core::mem;
 use core::ops::Range;
 
+mod block;
 mod rewrite;
 
 pub use rewrite::{Rewrite, rewrite};
+
+use block::{Block, Data, Field, digits, lossy};
 
 /// An incremental decoder: push bytes (or lines), then poll until there is no frame left.
 ///
@@ -394,61 +397,6 @@ impl fmt::Display for TooLarge {
 
 impl core::error::Error for TooLarge {}
 
-/// The fields read since the last frame.
-#[derive(Debug, Default)]
-struct Block {
-    data: Data,
-    name: String,
-    id: Option<String>,
-    own_id: bool,
-    retry: Option<u64>,
-    comments: u32,
-    /// Relative to the start of the frame, as is `Data::One`.
-    stray: Option<Range<usize>>,
-    /// A line other than a comment stands in it.
-    open: bool,
-    asked: u32,
-    ask_at: usize,
-}
-
-#[derive(Debug, Default)]
-enum Data {
-    #[default]
-    None,
-    One(Range<usize>),
-    Joined(String),
-}
-
-impl Block {
-    fn clear(&mut self) {
-        *self = Self { name: mem::take(&mut self.name), ..Self::default() };
-        self.name.clear();
-    }
-
-    /// Whether a line of this field would begin an event after the one in the block.
-    fn starts_anew(&self, field: Field) -> bool {
-        matches!(field, Field::Data | Field::Event) && !matches!(self.data, Data::None)
-    }
-
-    /// Adds a data line; `raw` begins at `start` of the buffer that `value` counts in.
-    fn add_data(&mut self, raw: &[u8], start: usize, value: Range<usize>) {
-        let value = value.start - start..value.end - start;
-        match &mut self.data {
-            Data::None => self.data = Data::One(value),
-            Data::One(first) => {
-                let mut text = lossy(&raw[first.clone()]);
-                text.push('\n');
-                text.push_str(&lossy(&raw[value]));
-                self.data = Data::Joined(text);
-            }
-            Data::Joined(text) => {
-                text.push('\n');
-                text.push_str(&lossy(&raw[value]));
-            }
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Lines {
     complete: fn(&str) -> bool,
@@ -474,51 +422,6 @@ enum Step {
     More,
     Frame,
     Bare,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Comment,
-    Data,
-    Event,
-    Id,
-    Retry,
-    Unknown,
-}
-
-impl Field {
-    /// The field of a line that is not empty, and where its value begins.
-    fn of(line: &[u8]) -> (Self, usize) {
-        let colon = memchr::memchr(b':', line);
-        let name = colon.unwrap_or(line.len());
-        let field = match &line[..name] {
-            b"" => Self::Comment,
-            b"data" => Self::Data,
-            b"event" => Self::Event,
-            b"id" => Self::Id,
-            b"retry" => Self::Retry,
-            _ => Self::Unknown,
-        };
-        let value = match colon {
-            None => name,
-            Some(_) if line.get(name + 1) == Some(&b' ') => name + 2,
-            Some(_) => name + 1,
-        };
-        (field, value)
-    }
-}
-
-fn digits(value: &[u8]) -> Option<u64> {
-    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let digit = |ms: u64, b: &u8| ms.saturating_mul(10).saturating_add(u64::from(b - b'0'));
-    Some(value.iter().fold(0, digit))
-}
-
-/// One U+FFFD for each maximal bad part, as the standard wants it.
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";

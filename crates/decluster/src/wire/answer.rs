@@ -210,6 +210,6 @@ const REASONING_COUNTS: [&[&str]; 3] = [
 /// `n` is at most 128 with every provider that has it.
 const CHOICES_MAX: usize = 256;
 /// Far above what a model calls in one turn.
-const CALLS_MAX: usize = 4096;
+const CALLS_MAX: usize = 1024;
 /// Over all calls of a stream: as much as the default cap on one event.
 const ARGUMENT_BYTES_MAX: usize = 8 << 20;

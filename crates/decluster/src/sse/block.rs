@@ -1,0 +1,105 @@
+//! Lines to fields, and the fields of the event being read.
+
+use alloc::string::String;
+use core::mem;
+use core::ops::Range;
+
+/// The fields read since the last frame.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) data: Data,
+    pub(super) name: String,
+    pub(super) id: Option<String>,
+    pub(super) own_id: bool,
+    pub(super) retry: Option<u64>,
+    pub(super) comments: u32,
+    /// Relative to the start of the frame, as is `Data::One`.
+    pub(super) stray: Option<Range<usize>>,
+    /// A line other than a comment stands in it.
+    pub(super) open: bool,
+    pub(super) asked: u32,
+    pub(super) ask_at: usize,
+}
+
+#[derive(Debug, Default)]
+pub(super) enum Data {
+    #[default]
+    None,
+    One(Range<usize>),
+    Joined(String),
+}
+
+impl Block {
+    pub(super) fn clear(&mut self) {
+        *self = Self { name: mem::take(&mut self.name), ..Self::default() };
+        self.name.clear();
+    }
+
+    /// Whether a line of this field would begin an event after the one in the block.
+    pub(super) fn starts_anew(&self, field: Field) -> bool {
+        matches!(field, Field::Data | Field::Event) && !matches!(self.data, Data::None)
+    }
+
+    /// Adds a data line; `raw` begins at `start` of the buffer that `value` counts in.
+    pub(super) fn add_data(&mut self, raw: &[u8], start: usize, value: Range<usize>) {
+        let value = value.start - start..value.end - start;
+        match &mut self.data {
+            Data::None => self.data = Data::One(value),
+            Data::One(first) => {
+                let mut text = lossy(&raw[first.clone()]);
+                text.push('\n');
+                text.push_str(&lossy(&raw[value]));
+                self.data = Data::Joined(text);
+            }
+            Data::Joined(text) => {
+                text.push('\n');
+                text.push_str(&lossy(&raw[value]));
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Comment,
+    Data,
+    Event,
+    Id,
+    Retry,
+    Unknown,
+}
+
+impl Field {
+    /// The field of a line that is not empty, and where its value begins.
+    pub(super) fn of(line: &[u8]) -> (Self, usize) {
+        let colon = memchr::memchr(b':', line);
+        let name = colon.unwrap_or(line.len());
+        let field = match &line[..name] {
+            b"" => Self::Comment,
+            b"data" => Self::Data,
+            b"event" => Self::Event,
+            b"id" => Self::Id,
+            b"retry" => Self::Retry,
+            _ => Self::Unknown,
+        };
+        let value = match colon {
+            None => name,
+            Some(_) if line.get(name + 1) == Some(&b' ') => name + 2,
+            Some(_) => name + 1,
+        };
+        (field, value)
+    }
+}
+
+pub(super) fn digits(value: &[u8]) -> Option<u64> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let digit = |ms: u64, b: &u8| ms.saturating_mul(10).saturating_add(u64::from(b - b'0'));
+    Some(value.iter().fold(0, digit))
+}
+
+/// One U+FFFD for each maximal bad part, as the standard wants it.
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,406 @@
+//! The reader: which dialect it is, what is broken, how it ended. What the events of a dialect say is
+//! in that dialect's file.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::answer::{Answer, Verdict};
+use super::common::Common;
+use super::detect::{self, Sign};
+use super::json::{self, Object, Value};
+use super::{Dialect, Reading, Role, Text, chat, incident, responses};
+use crate::sse::Frame;
+
+/// Reads the events of one stream.
+///
+/// ```
+/// use decluster::{sse::Decoder, wire::{Reader, Verdict}};
+/// let mut decoder = Decoder::new(1 << 20);
+/// let mut reader = Reader::new(None);
+/// decoder.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n");
+/// decoder.push(b"data: [DONE]\n\n");
+/// let mut output = String::new();
+/// while let Some(frame) = decoder.poll()? {
+///     for text in reader.read(&frame).texts {
+///         output.push_str(&text.text);
+///     }
+/// }
+/// reader.finish();
+/// assert_eq!(output, "Hi");
+/// assert_eq!(reader.answer().verdict, Some(Verdict::Complete));
+/// # Ok::<(), decluster::sse::TooLarge>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader {
+    dialect: Option<Dialect>,
+    /// A dialect that is known but not read here: nothing is looked for any more.
+    foreign: bool,
+    common: Common,
+    chat: chat::Chat,
+    responses: responses::Responses,
+    damage: Damage,
+    /// What came instead of events, from its first line.
+    body: Option<Body>,
+    finished: bool,
+}
+
+impl Reader {
+    /// A reader for one stream; `None` tells the dialect from the first event that tells.
+    #[must_use]
+    pub fn new(dialect: Option<Dialect>) -> Self {
+        Self {
+            dialect,
+            foreign: false,
+            common: Common::default(),
+            chat: chat::Chat::default(),
+            responses: responses::Responses::default(),
+            damage: Damage::default(),
+            body: None,
+            finished: false,
+        }
+    }
+
+    /// Reads a frame. Nothing a provider sends makes this fail: what cannot be read is counted and has no
+    /// texts.
+    pub fn read<'a>(&mut self, frame: &Frame<'a>) -> Reading<'a> {
+        self.common.answer.comments += u64::from(frame.comments);
+        let mut reading = match &frame.event {
+            Some(event) => self.read_data(event.name, event.data, frame.terminated, frame.stray),
+            None if frame.comments > 0 => Reading { role: Role::Ping, ..Reading::default() },
+            None => Reading::default(),
+        };
+        if let Some(stray) = frame.stray
+            && self.stray(stray, frame)
+        {
+            reading.role = Role::Hurry;
+            reading.plain = false;
+            reading.whole = true;
+        }
+        reading
+    }
+
+    /// Reads an event that is no frame: its name (`message` if it has none) and its data.
+    pub fn read_event<'a>(&mut self, name: &str, data: &'a str) -> Reading<'a> {
+        self.read_data(name, data, true, None)
+    }
+
+    /// The input is at its end: settles the verdict.
+    pub fn finish(&mut self) {
+        if self.finished {
+            return;
+        }
+        self.finished = true;
+        let ended = match self.dialect {
+            Some(Dialect::Chat) => self.common.done || self.chat.ended(&self.common.answer),
+            Some(Dialect::Responses) => self.responses.ended(),
+            Some(Dialect::Incident) => self.responses.ended() || self.common.done,
+            None => self.common.done,
+        };
+        // A finish reason is not the very end: what came after it was cut.
+        let closed = self.common.done || self.responses.ended();
+        let damage = &self.damage;
+        let stopped = damage.broken || !closed && (damage.cut || damage.run > 0);
+        let complete = ended && !stopped;
+        let answer = &mut self.common.answer;
+        answer.repairs += self.common.held.len() as u64;
+        let verdict = if answer.error.is_some() || self.responses.failed() {
+            Some(Verdict::Failed)
+        } else if let Some(body) = self.body.filter(|_| answer.events == 0) {
+            answer.reason = Some(body.reason().to_owned());
+            Some(Verdict::Failed)
+        } else if self.dialect.is_none() && answer.events > 0 && !stopped {
+            answer.reason = Some("the dialect is not known".to_owned());
+            complete.then_some(Verdict::Complete)
+        } else if complete {
+            Some(Verdict::Complete)
+        } else {
+            if answer.events == 0 {
+                answer.reason = Some("no event came".to_owned());
+            }
+            Some(Verdict::Truncated)
+        };
+        answer.verdict = verdict;
+        if complete {
+            for call in answer.choices.iter_mut().flat_map(|c| &mut c.tool_calls) {
+                call.complete = true;
+            }
+        }
+    }
+
+    /// The dialect, once it is known.
+    #[must_use]
+    pub const fn dialect(&self) -> Option<Dialect> {
+        self.dialect
+    }
+
+    /// What the stream amounts to so far; the verdict comes with [`finish`](Self::finish).
+    #[must_use]
+    pub const fn answer(&self) -> &Answer {
+        &self.common.answer
+    }
+
+    fn read_data<'a>(
+        &mut self,
+        name: &str,
+        data: &'a str,
+        terminated: bool,
+        stray: Option<&[u8]>,
+    ) -> Reading<'a> {
+        let mut reading = Reading::default();
+        let text = data.trim_matches(JSON_BLANKS);
+        let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
+        self.common.answer.events += 1;
+        if text.is_empty() && !terminated {
+            self.common.answer.events -= 1;
+            self.damage.cut = true;
+        } else if text.is_empty() || text.starts_with(':') {
+            reading.role = Role::Ping;
+        } else if self.common.done {
+            // Whatever comes after `[DONE]` is not part of the answer.
+        } else if text.starts_with(DONE) {
+            self.common.done = true;
+            self.damage.run = 0;
+            reading.role = Role::Hurry;
+        } else {
+            match Value::parse(text, at) {
+                Ok(value) => self.value(name, value, &mut reading),
+                Err(error) => {
+                    let repaired = self.pieces(name, text, at, &mut reading)
+                        || stray.is_some_and(|rest| self.rejoin(name, text, rest, &mut reading));
+                    if repaired {
+                        self.common.answer.repairs += 1;
+                        reading.whole = true;
+                        (reading.plain, reading.shape) = (false, 0);
+                    } else if terminated {
+                        self.malformed(error.to_string());
+                    } else {
+                        self.common.answer.events -= 1;
+                        self.damage.cut = true;
+                    }
+                }
+            }
+        }
+        reading
+    }
+
+    /// Reads one JSON value of an event.
+    fn value<'a>(&mut self, name: &str, value: Value<'a>, reading: &mut Reading<'a>) {
+        let (shape, depth) = json::skeleton(value.text);
+        if depth > DEPTH_MAX {
+            self.malformed(alloc::format!("nested deeper than {DEPTH_MAX} levels"));
+            return;
+        }
+        self.damage.run = 0;
+        let event = match value.array().first() {
+            Some(first) => first.object(),
+            None => value.object(),
+        };
+        let kind = event.string("type");
+        if name == "ping" || kind.as_deref().is_some_and(|t| PINGS.contains(&t)) {
+            reading.role = Role::Ping;
+            return;
+        }
+        if self.dialect.is_none() && !self.foreign {
+            match detect::sign(name, &event) {
+                Sign::Ours(dialect) => self.dialect = Some(dialect),
+                Sign::Other => self.foreign = true,
+                Sign::None => {}
+            }
+        }
+        if let Some(error) = error_of(name, value, &event)
+            && self.common.answer.take_error(error)
+        {
+            reading.role = Role::Hurry;
+            // A flat error is the whole event: nothing to leave out.
+            reading.rest.extend((error.span() != value.span()).then(|| error.span()));
+        }
+        let common = &mut self.common;
+        match self.dialect {
+            Some(Dialect::Chat) => self.chat.read(&event, common, reading),
+            Some(Dialect::Responses | Dialect::Incident) => {
+                if incident::is_one(self.dialect, name, &event) {
+                    incident::read(name, &event, common, reading);
+                } else {
+                    self.responses.read(name, &event, common, reading);
+                }
+            }
+            None => {}
+        }
+        reading.plain &=
+            reading.texts.len() == 1 && reading.role == Role::Delta && reading.rest.is_empty();
+        reading.shape = if reading.plain { shape } else { 0 };
+    }
+
+    /// Events that lost the blank line between them: `{…}data: {…}` on a line, or a line each. Reads all
+    /// or nothing.
+    fn pieces<'a>(
+        &mut self,
+        name: &str,
+        text: &'a str,
+        at: usize,
+        reading: &mut Reading<'a>,
+    ) -> bool {
+        let mut found = Vec::new();
+        let (mut rest, mut done) = (text, false);
+        while !rest.is_empty() {
+            let offset = text.len() - rest.len();
+            if rest.starts_with(DONE) {
+                done = true;
+                rest = &rest[DONE.len()..];
+            } else {
+                let Some((value, end)) = Value::parse_first(rest, at + offset) else {
+                    return false;
+                };
+                found.push(value);
+                rest = &rest[end..];
+            }
+            let next = rest.trim_start_matches(JSON_BLANKS);
+            let new_line = rest[..rest.len() - next.len()].contains('\n');
+            match next.strip_prefix("data:") {
+                Some(after) => rest = after.trim_start_matches(JSON_BLANKS),
+                None if new_line || next.is_empty() => rest = next,
+                None => return false,
+            }
+        }
+        let several = found.len() + usize::from(done);
+        if several < 2 {
+            return false;
+        }
+        self.common.answer.events += several as u64 - 1;
+        for value in found {
+            self.value(name, value, reading);
+        }
+        if done {
+            self.common.done = true;
+            reading.role = Role::Hurry;
+        }
+        true
+    }
+
+    /// An event that a line splitter cut at a character it takes for a line end, most likely U+2028: the
+    /// rest of the string stands in a line with no known field.
+    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8], reading: &mut Reading<'_>) -> bool {
+        let Ok(rest) = core::str::from_utf8(rest) else { return false };
+        let joined = [text, "\u{2028}", rest].concat();
+        let Ok(value) = Value::parse(&joined, 0) else { return false };
+        let mut other = Reading::default();
+        self.value(name, value, &mut other);
+        reading.role = other.role;
+        reading.boundary = other.boundary;
+        // There is no place in the data for what was found: the event passes as it is.
+        reading.texts = other
+            .texts
+            .into_iter()
+            .map(|t| Text {
+                text: Cow::Owned(t.text.into_owned()),
+                span: 0..0,
+                copies: Vec::new(),
+                tokens_span: None,
+                altered: false,
+                ..t
+            })
+            .collect();
+        true
+    }
+
+    /// Lines that are no fields of the standard, of which `first` is the first: an error, or a body that
+    /// is no event stream. Says whether there is an error.
+    fn stray(&mut self, first: &[u8], frame: &Frame<'_>) -> bool {
+        if frame.event.is_none() {
+            let body = core::str::from_utf8(first).ok().and_then(Body::of);
+            self.body = self.body.or(body);
+        }
+        let Ok(raw) = core::str::from_utf8(frame.raw) else { return false };
+        // An object may also be spread over all lines of the frame.
+        let errors = raw.split(['\n', '\r']).chain([raw]).filter_map(|line| {
+            let line = line.trim();
+            if let Some(value) = line.strip_prefix("error:") {
+                return Value::parse(value.trim(), 0).ok();
+            }
+            let value = line.starts_with(['{', '[']).then(|| Value::parse(line, 0).ok())??;
+            let value = value.array().first().copied().unwrap_or(value);
+            error_of("message", value, &value.object())
+        });
+        let answer = &mut self.common.answer;
+        errors.into_iter().any(|error| answer.take_error(error))
+    }
+
+    fn malformed(&mut self, message: String) {
+        self.damage.run += 1;
+        self.damage.broken |= self.damage.run >= BAD_RUN_MAX;
+        self.common.malformed(message);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Damage {
+    /// Malformed events since the last good one.
+    run: u32,
+    /// They were too many at some point.
+    broken: bool,
+    /// The last event was cut by the end of the input.
+    cut: bool,
+}
+
+/// What comes in place of an event stream.
+#[derive(Clone, Copy, Debug)]
+enum Body {
+    Markup,
+    Json,
+    Text,
+}
+
+impl Body {
+    fn of(line: &str) -> Option<Self> {
+        // The beginning of a field that the end of the input cut.
+        if FIELDS.iter().any(|field| field.starts_with(line)) {
+            return None;
+        }
+        match line.trim_start().chars().next()? {
+            '<' => Some(Self::Markup),
+            '{' | '[' => Some(Self::Json),
+            _ => Some(Self::Text),
+        }
+    }
+
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Markup => "the body is a page of markup, not an event stream",
+            Self::Json => "the body is JSON, not an event stream",
+            Self::Text => "the body is text, not an event stream",
+        }
+    }
+}
+
+/// The error an event reports, if it does.
+fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Value<'a>> {
+    let error = event.present("error").filter(|e| !e.is_empty());
+    if error.is_some() {
+        return error;
+    }
+    let says = |key: &str| event.string(key).is_some_and(|v| v == "error");
+    let flat = says("object") || says("type") || name == "error" && event.get("choices").is_none();
+    (flat && !event.is_empty()).then_some(whole)
+}
+
+/// Whether this data of an event can stand alone: a JSON object or array, or `[DONE]`. For
+/// [`Decoder::with_lines`](crate::sse::Decoder::with_lines).
+#[must_use]
+pub fn is_complete(data: &str) -> bool {
+    let data = data.trim_matches(JSON_BLANKS);
+    data == DONE
+        || data.starts_with(['{', '['])
+            && data.ends_with(['}', ']'])
+            && Value::parse(data, 0).is_ok()
+}
+
+const JSON_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+const DONE: &str = "[DONE]";
+const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
+/// Values of `type` that only keep the connection alive.
+const PINGS: [&str; 2] = ["ping", "keepalive"];
+/// As many levels as `serde_json` reads by recursion.
+const DEPTH_MAX: usize = 127;
+/// So many malformed events in a row are no accident: the stream is broken.
+const BAD_RUN_MAX: u32 = 3;
