@@ -141,11 +141,31 @@ pub fn decode<'p>(
 ) -> Result<(), TooLarge> {
     for piece in pieces {
         decoder.push(piece);
-        while let Some(frame) = decoder.poll()? {
-            show(&frame);
-        }
+        drain(decoder, &mut show)?;
     }
     decoder.finish();
+    drain(decoder, &mut show)
+}
+
+/// The same with lines, as an iterator over lines gives them.
+///
+/// # Errors
+///
+/// [`TooLarge`], as the decoder reports it.
+pub fn decode_lines<'p>(
+    decoder: &mut Decoder,
+    lines: impl IntoIterator<Item = &'p [u8]>,
+    mut show: impl FnMut(&Frame<'_>),
+) -> Result<(), TooLarge> {
+    for line in lines {
+        decoder.push_line(line);
+        drain(decoder, &mut show)?;
+    }
+    decoder.finish();
+    drain(decoder, &mut show)
+}
+
+fn drain(decoder: &mut Decoder, show: &mut impl FnMut(&Frame<'_>)) -> Result<(), TooLarge> {
     while let Some(frame) = decoder.poll()? {
         show(&frame);
     }

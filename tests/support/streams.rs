@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use decluster::Kind;
-use decluster::sse::Decoder;
-use decluster::wire::{Answer, Dialect, Reader, ToolCall, Verdict};
+use decluster::sse::{Decoder, Frame, TooLarge};
+use decluster::wire::{Answer, Dialect, Reader, ToolCall, Verdict, is_complete};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{EVENT_CAP, decode};
+use crate::{EVENT_CAP, decode, decode_lines};
 
 /// What a stream says, put together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,9 +82,29 @@ impl Decoded {
 #[must_use]
 pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dialect>) -> Decoded {
     let mut decoder = Decoder::new(EVENT_CAP);
+    collect(dialect, |show| decode(&mut decoder, pieces, show))
+}
+
+/// Decodes a stream that comes in these lines.
+///
+/// # Panics
+///
+/// As [`read`].
+#[must_use]
+pub fn read_lines<'p>(lines: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
+    let mut decoder = Decoder::new(EVENT_CAP).with_lines(is_complete);
+    collect(None, |show| decode_lines(&mut decoder, lines, show))
+}
+
+type Show<'s> = &'s mut dyn FnMut(&Frame<'_>);
+
+fn collect(
+    dialect: Option<Dialect>,
+    frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
+) -> Decoded {
     let mut reader = Reader::new(dialect);
     let mut decoded = Decoded::default();
-    let all = decode(&mut decoder, pieces, |frame| {
+    let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
         for text in reader.read(frame).texts {
             let data = frame.event.as_ref().map_or("", |event| event.data);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use decluster::Kind;
 use decluster::sse::{Decoder, Rewrite, TooLarge, rewrite};
 use decluster::wire::{Dialect, Edit, Reader, Verdict, With, is_complete, splice};
-use decluster_tests::streams::{Decoded, read};
+use decluster_tests::streams::{Decoded, read, read_lines};
 use decluster_tests::{EVENT_CAP, Random, cut, decode, sizes};
 use proptest::prelude::*;
 
@@ -149,27 +149,11 @@ fn an_event_over_the_cap_is_refused_where_it_begins() {
 #[test]
 fn lines_with_and_without_blanks_say_the_same() {
     for seed in SEEDS.iter().take(4) {
-        let of = |keep_blank: bool| {
-            let mut decoder = Decoder::new(EVENT_CAP).with_lines(is_complete);
-            let mut reader = Reader::new(None);
-            let mut texts = Vec::new();
-            let lines = seed.replace("\r\n", "\n").replace('\r', "\n");
-            let mut take = |decoder: &mut Decoder, reader: &mut Reader| {
-                while let Some(frame) = decoder.poll().unwrap() {
-                    let found = reader.read(&frame).texts;
-                    texts.extend(
-                        found.into_iter().map(|t| (t.kind, t.index, t.text.into_owned(), t.tokens)),
-                    );
-                }
-            };
-            for line in lines.lines().filter(|line| keep_blank || !line.is_empty()) {
-                decoder.push_line(line.as_bytes());
-                take(&mut decoder, &mut reader);
-            }
-            decoder.finish();
-            take(&mut decoder, &mut reader);
-            reader.finish();
-            (texts, reader.answer().clone())
+        let lines = seed.replace("\r\n", "\n").replace('\r', "\n");
+        let of = |blanks: bool| {
+            let lines = lines.lines().filter(|line| blanks || !line.is_empty());
+            let seen = read_lines(lines.map(str::as_bytes));
+            (seen.texts, seen.answer)
         };
         assert_eq!(of(true), of(false));
     }
@@ -246,6 +230,15 @@ proptest! {
     fn random_lines_are_read(parts in prop::collection::vec("(data: |data:|event: |id: |: |error: |\\{|\\[|\"a\"|:|\\}|\\]|\r|\n|\r\n|\n\n|x|\u{2028}|\\[DONE\\]){1,4}", 0..40)) {
         let whole = steady(parts.concat().as_bytes());
         prop_assert!(whole.answer.verdict.is_some() || whole.dialect.is_none());
+    }
+
+    #[test]
+    fn mutated_lines_are_read(seed in 0..SEEDS.len(), random: u64) {
+        let bytes = mutated(seed, random);
+        let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
+        let seen = read_lines(lines.iter().copied());
+        let given: Vec<u8> = lines.iter().flat_map(|line| [line, &b"\n"[..]]).flatten().copied().collect();
+        prop_assert_eq!(seen.raw, given);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Recorded streams give what their expectation files say, however they are cut.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use decluster::sse::{Decoder, Rewrite, rewrite};
 use decluster::wire::{Answer, Dialect, Edit, Reader, With, splice};
-use decluster_tests::streams::{Decoded, read};
+use decluster_tests::streams::{Decoded, read, read_lines};
 use decluster_tests::{Capture, EVENT_CAP, captures, cut, decode, sizes};
 
 /// Recordings that the readers do not get right yet, and why.
@@ -28,6 +30,7 @@ fn check(dialect: &str, count: usize) {
             _ => {}
         }
         cuts_change_nothing(&capture, &whole);
+        lines_say_the_same(&capture, &whole);
         texts_can_be_cut(&capture, &whole);
     }
     assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
@@ -43,6 +46,23 @@ fn cuts_change_nothing(capture: &Capture, whole: &Decoded) {
     if let Some(chunks) = chunks {
         assert_eq!(chunks.iter().sum::<usize>(), bytes.len(), "{name}: the recorded chunks");
         assert!(read(cut(bytes, chunks), None) == *whole, "{name}: in its recorded chunks");
+    }
+}
+
+/// Lines with their ends cut off say the same, also where the blank ones were dropped.
+fn lines_say_the_same(capture: &Capture, whole: &Decoded) {
+    let text = String::from_utf8(capture.bytes.clone()).unwrap().replace("\r\n", "\n");
+    for blanks in [true, false] {
+        let lines = text.split_terminator('\n').filter(|line| blanks || !line.is_empty());
+        let mut seen = read_lines(lines.map(str::as_bytes));
+        if blanks {
+            assert_eq!(
+                seen.raw,
+                [text.as_str(), if text.ends_with('\n') { "" } else { "\n" }].concat().as_bytes()
+            );
+        }
+        seen.raw.clone_from(&whole.raw);
+        assert!(seen == *whole, "{}: by lines, blank ones {blanks}", capture.name);
     }
 }
 
