@@ -74,7 +74,8 @@ pub struct Frame<'a> {
     /// False for a block that the end of the input left without its blank line. The standard drops it;
     /// whether to take it is for the layer that knows what the data means.
     pub terminated: bool,
-    /// The event ended without a blank line because the source drops them (line input only).
+    /// The event ended without a blank line because the source drops them, or is nothing but its data (line
+    /// input only).
     pub bare: bool,
     /// The first line whose field name the standard does not know, without its line end. Some servers
     /// report errors that way (`error: {…}`, or JSON with no field name at all).
@@ -135,8 +136,9 @@ impl Decoder {
     ///
     /// As long as no blank line was seen, a new `event` line ends an event that has data, and so does a
     /// new `data` line if `complete` says that the data so far can stand alone. From then on an event
-    /// goes out as soon as its data is complete, until a blank line proves the guess wrong. Such frames
-    /// are [`bare`](Frame::bare).
+    /// goes out as soon as its data is complete, until a blank line proves the guess wrong. A line with no
+    /// known field that can stand alone, with no event begun before it, is an event of which only the data
+    /// was handed on. Such frames are [`bare`](Frame::bare).
     #[must_use]
     pub fn with_lines(mut self, complete: fn(&str) -> bool) -> Self {
         self.lines = Some(Lines { complete, blank_seen: false, eager: false });
@@ -310,6 +312,12 @@ impl Decoder {
                     self.retry = Some(ms);
                 }
             }
+            Field::Unknown if self.stands_alone(&self.buf[from..line.to]) => {
+                self.block.add_data(&self.buf[self.start..], self.start, from..line.to);
+                self.block.open = true;
+                self.consume(line);
+                return Step::Bare;
+            }
             Field::Unknown => {
                 let range = from - self.start..line.to - self.start;
                 self.block.stray.get_or_insert(range);
@@ -324,6 +332,13 @@ impl Decoder {
             return Step::Bare;
         }
         Step::More
+    }
+
+    /// Whether this line with no known field is the data itself: some callers strip `data: ` before they
+    /// hand lines on.
+    fn stands_alone(&self, text: &[u8]) -> bool {
+        let Some(lines) = self.lines.as_ref().filter(|_| !self.block.open) else { return false };
+        core::str::from_utf8(text).is_ok_and(lines.complete)
     }
 
     /// Whether the data of the block can stand alone. Asked at most a few times for each doubling of

@@ -24,7 +24,8 @@ pub struct Rewrite {
 /// Other lines, their order and the line ends stay; a byte order mark is left out. Data of several lines
 /// goes out as several `data` lines, which a reader joins with LF again; a CR or CRLF in it becomes LF,
 /// since the framing cannot carry them (JSON has them between tokens only, where any blank will do).
-/// Without a `data` line in `raw` the data goes nowhere.
+/// If `raw` has no `data` line, its first line with no known field is taken for the data
+/// ([`Frame::bare`](super::Frame::bare)); if it has none of these either, the data goes nowhere.
 pub fn rewrite(raw: &[u8], data: &str, how: Rewrite, out: &mut Vec<u8>) {
     let (led, raw) = match raw.strip_prefix(b"\n") {
         Some(rest) => (true, rest),
@@ -34,6 +35,7 @@ pub fn rewrite(raw: &[u8], data: &str, how: Rewrite, out: &mut Vec<u8>) {
     if how.after_cr && (led || end == b"\r\n") {
         out.push(b'\n');
     }
+    let named = Lines(raw).any(|(line, _)| Field::of_any(line).is_some_and(|f| f.0 == Field::Data));
     let (mut written, mut closed) = (false, false);
     for (line, own_end) in Lines(raw) {
         closed = line.is_empty();
@@ -45,6 +47,11 @@ pub fn rewrite(raw: &[u8], data: &str, how: Rewrite, out: &mut Vec<u8>) {
                     write_data(prefix, data, end, out);
                     out.extend_from_slice(own_end);
                 }
+                written = true;
+            }
+            Some((Field::Unknown, _)) if !named && !written => {
+                write_data(b"", data, end, out);
+                out.extend_from_slice(own_end);
                 written = true;
             }
             Some((Field::Id, _)) if !how.keep_id => {}

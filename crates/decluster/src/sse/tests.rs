@@ -148,6 +148,17 @@ fn lines_without_blanks_end_when_the_next_begins_then_at_once() {
 }
 
 #[test]
+fn lines_may_be_nothing_but_data() {
+    let seen = lines(&["a: {1}", "", "{x: 2}\n", "id: 1", "b: {3}", "[DONE]"]);
+    let data: Vec<_> = seen.iter().map(|f| (f.data.as_deref(), f.bare)).collect();
+    let whole = |data| (Some(data), true);
+    assert_eq!(data[..3], [whole("a: {1}"), (None, false), whole("{x: 2}")]);
+    assert_eq!(data[3..], [(None, false)], "an event had begun");
+    assert_eq!(rewritten(b"{1}\n", "{2}", LAST), "{2}\n");
+    assert_eq!(frames(b"{1}\n\n")[0].data, None, "bytes are never taken so");
+}
+
+#[test]
 fn many_open_lines_do_not_ask_each_time() {
     use core::sync::atomic::{AtomicUsize, Ordering};
     static ASKED: AtomicUsize = AtomicUsize::new(0);

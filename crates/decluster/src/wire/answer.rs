@@ -191,9 +191,9 @@ impl Answer {
         }
     }
 
-    /// Keeps the error, if it is the first. Null, empty and false are no errors; says whether it is one.
+    /// Keeps the error, if it is the first. Null, empty, false and 0 are no errors; says whether it is one.
     pub(super) fn take_error(&mut self, error: Value<'_>) -> bool {
-        if error.is_empty() || error.text == "false" {
+        if error.is_empty() || matches!(error.text, "false" | "0") {
             return false;
         }
         self.error.get_or_insert_with(|| error.text.to_owned());

@@ -241,6 +241,21 @@ fn events_glued_together_are_read_apart() {
 }
 
 #[test]
+fn lines_without_their_prefix_are_read() {
+    let mut decoder = Decoder::new(1000).with_lines(is_complete);
+    let mut reader = Reader::new(None);
+    let mut output = String::new();
+    for line in chat(r#"{"content":"a"}"#).repeat(2).lines().chain(["data: [DONE]"]) {
+        decoder.push_line(line.trim_start_matches("data: ").as_bytes());
+        while let Some(frame) = decoder.poll().unwrap() {
+            output.extend(reader.read(&frame).texts.iter().map(|t| t.text.as_ref()));
+        }
+    }
+    reader.finish();
+    assert_eq!((output.as_str(), reader.answer().verdict), ("aa", Some(Verdict::Complete)));
+}
+
+#[test]
 fn keep_alives_have_no_order() {
     let input = "data: : OPENROUTER PROCESSING\n\nevent: ping\ndata: {}\n\ndata:\n\n: c\n\n";
     let (texts, roles, answer) = read_all(input);
