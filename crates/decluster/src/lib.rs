@@ -9,6 +9,7 @@ extern crate std;
 
 mod delta;
 pub mod sse;
+pub mod segment;
 mod time;
 #[cfg(feature = "wire")]
 pub mod wire;

@@ -1,0 +1,183 @@
+//! Which boundaries become block ends: thresholds in tokens, one waiting candidate, and an integrator
+//! that keeps the average near the target.
+
+use super::class::Class;
+use super::tokens::TOKEN;
+use super::{Boundary, Edge, SegmentConfig};
+
+/// Decides, boundary by boundary, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Chooser {
+    limits: Limits,
+    /// The end of the last block.
+    start: Edge,
+    candidate: Option<Edge>,
+    level: bool,
+    /// Sum of (tokens - target) over the blocks, in sixteenths, clamped.
+    excess: i64,
+}
+
+/// What a boundary means for the block it would end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Cut,
+    /// Cut here once [`CONFIRM`] more tokens have come without the sentence ending.
+    Wait,
+    Pass,
+}
+
+/// Sizes that scale with the target, in sixteenths.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    target: u64,
+    cap: u64,
+    confirm: u64,
+}
+
+impl Chooser {
+    pub(super) fn new(config: SegmentConfig, start: Edge) -> Self {
+        let target = u64::from(config.target_tenths()) * TOKEN / 10;
+        let limits = Limits { target, cap: scale(CAP, target), confirm: scale(CONFIRM, target) };
+        Self { limits, start, candidate: None, level: config.is_level(), excess: 0 }
+    }
+
+    /// The end of the last block.
+    pub(super) fn start(&self) -> Edge {
+        self.start
+    }
+
+    /// No block is larger, in sixteenths of a token.
+    pub(super) fn cap(&self) -> u64 {
+        self.limits.cap
+    }
+
+    /// The candidate, if the text has gone on far enough past it: a block ends there.
+    pub(super) fn confirmed(&mut self, tokens: u64) -> Option<Edge> {
+        let candidate = self.candidate?;
+        (tokens - candidate.tokens >= self.limits.confirm).then(|| self.cut(candidate))
+    }
+
+    /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
+    /// block ends there.
+    pub(super) fn offer(&mut self, at: Edge, class: Class, visible: bool) -> Option<Edge> {
+        if at.end <= self.start.end || !visible {
+            return None;
+        }
+        match self.verdict(class, at.tokens - self.start.tokens) {
+            Verdict::Cut => Some(self.cut(at)),
+            Verdict::Wait => {
+                self.candidate.get_or_insert(at);
+                None
+            }
+            Verdict::Pass => None,
+        }
+    }
+
+    /// The block is at its limit: the candidate if there is one, else `at`.
+    pub(super) fn force(&mut self, at: Edge) -> Edge {
+        let at = self.candidate.unwrap_or(at);
+        self.cut(at)
+    }
+
+    /// Ends a block at `at` whatever the rules say.
+    pub(super) fn cut(&mut self, at: Edge) -> Edge {
+        let size = (at.tokens - self.start.tokens) as i64;
+        let bound = scale(EXCESS_MAX, self.limits.target) as i64;
+        self.excess = (self.excess + size - self.limits.target as i64).clamp(-bound, bound);
+        self.start = at;
+        self.candidate = None;
+        at
+    }
+
+    fn verdict(&self, class: Class, n: u64) -> Verdict {
+        let shift = if self.level { shift(self.excess, self.limits.target) } else { 0 };
+        verdict(class, n, shift, self.limits.target, self.candidate.is_some())
+    }
+}
+
+/// How far the integrator moves every threshold: against the excess, by at most four tokens.
+fn shift(excess: i64, target: u64) -> i64 {
+    let bound = scale(SHIFT_MAX, target) as i64;
+    (-excess * GAIN_PERCENT / 100).clamp(-bound, bound)
+}
+
+/// What a boundary of `class` means for a block of `n` sixteenths.
+fn verdict(class: Class, n: u64, shift: i64, target: u64, waiting: bool) -> Verdict {
+    let at_least = |tokens: u64, shift: i64, floor: u64| {
+        let limit = scale(tokens * TOKEN, target) as i64 + shift;
+        n as i64 >= limit.max(scale(floor * TOKEN, target) as i64)
+    };
+    let (enough, verdict) = match class {
+        Class::Paragraph => (true, Verdict::Cut),
+        Class::Line => (at_least(3, shift / 2, 2), Verdict::Cut),
+        Class::Sentence => (at_least(4, shift, 3), Verdict::Cut),
+        Class::Strong => (at_least(8, shift, 0), Verdict::Wait),
+        Class::Comma => (at_least(10, shift, 0), Verdict::Wait),
+        Class::Conjunction => (at_least(14, shift, 0), Verdict::Wait),
+        Class::Preposition => (at_least(18, shift, 0), Verdict::Wait),
+        Class::Word => (!waiting && at_least(24, shift, 0), Verdict::Cut),
+    };
+    if enough { verdict } else { Verdict::Pass }
+}
+
+/// The thresholds are written for the default target; they keep their proportion to it.
+fn scale(sixteenths: u64, target: u64) -> u64 {
+    sixteenths * target / DEFAULT_TARGET
+}
+
+impl From<Class> for Boundary {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Paragraph => Self::Paragraph,
+            Class::Line => Self::Line,
+            Class::Sentence => Self::Sentence,
+            Class::Strong | Class::Comma | Class::Conjunction | Class::Preposition => Self::Clause,
+            Class::Word => Self::Word,
+        }
+    }
+}
+
+/// 12.4 tokens.
+const DEFAULT_TARGET: u64 = 124 * TOKEN / 10;
+/// Three times the target, so that a cut in the middle of a word is rare.
+const CAP: u64 = 36 * TOKEN;
+/// A clause cut closer than this to the sentence's end would leave a stub.
+const CONFIRM: u64 = 3 * TOKEN;
+/// Five blocks' worth: what the average owes is forgotten beyond that.
+const EXCESS_MAX: u64 = 60 * TOKEN;
+/// A comma cut comes no earlier than at 6 tokens, no later than at 14.
+const SHIFT_MAX: u64 = 4 * TOKEN;
+const GAIN_PERCENT: i64 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(class: Class, tokens: u64) -> Verdict {
+        verdict(class, tokens * TOKEN, 0, DEFAULT_TARGET, false)
+    }
+
+    #[test]
+    fn thresholds() {
+        assert_eq!(at(Class::Paragraph, 1), Verdict::Cut);
+        assert_eq!(at(Class::Sentence, 3), Verdict::Pass);
+        assert_eq!(at(Class::Sentence, 4), Verdict::Cut);
+        assert_eq!(at(Class::Comma, 9), Verdict::Pass);
+        assert_eq!(at(Class::Comma, 10), Verdict::Wait);
+        assert_eq!(at(Class::Word, 24), Verdict::Cut);
+    }
+
+    #[test]
+    fn the_integrator_leans_against_the_excess() {
+        assert_eq!(shift(0, DEFAULT_TARGET), 0);
+        assert_eq!(shift(100, DEFAULT_TARGET), -9);
+        assert_eq!(shift(-100_000, DEFAULT_TARGET), 4 * 16);
+    }
+
+    #[test]
+    fn a_small_target_scales_everything() {
+        let tokens = |n: u64| verdict(Class::Comma, n, 0, DEFAULT_TARGET / 2, false);
+        assert_eq!(tokens(5 * TOKEN), Verdict::Wait);
+        assert_eq!(tokens(4 * TOKEN), Verdict::Pass);
+    }
+}

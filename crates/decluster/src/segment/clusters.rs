@@ -1,0 +1,79 @@
+//! Where extended grapheme clusters begin, char by char.
+//!
+//! Only the cluster that may still grow is kept. That is exact context: no rule of UAX 29 looks back past
+//! the start of a cluster (regional indicators pair up from there as well).
+
+use alloc::string::String;
+use unicode_segmentation::GraphemeCursor;
+
+use super::chars::is_plain;
+
+/// The last cluster seen, which the next character may extend.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clusters {
+    last: String,
+    previous: Option<char>,
+}
+
+impl Clusters {
+    /// Takes `c`; true if a cluster begins before it.
+    pub(super) fn push(&mut self, c: char) -> bool {
+        let begins = match self.previous {
+            None => true,
+            Some(p) if p.is_ascii() && c.is_ascii() => !(p == '\r' && c == '\n'),
+            Some(p) if is_plain(p) && is_plain(c) => true,
+            Some(_) => self.ask(c),
+        };
+        if begins {
+            self.last.clear();
+        }
+        self.last.push(c);
+        self.previous = Some(c);
+        begins
+    }
+
+    /// Nothing that follows can join what has been seen: after a control character other than CR.
+    pub(super) fn is_closed(&self) -> bool {
+        self.previous.is_some_and(|c| c.is_ascii_control() && c != '\r')
+    }
+
+    /// Forgets all but the last character: where a cluster had to be broken for its size.
+    pub(super) fn break_before(&mut self, c: char) {
+        self.last.clear();
+        self.last.push(c);
+    }
+
+    fn ask(&mut self, c: char) -> bool {
+        let at = self.last.len();
+        self.last.push(c);
+        let begins = GraphemeCursor::new(at, self.last.len(), true).is_boundary(&self.last, 0);
+        self.last.truncate(at);
+        // The text is whole, so the cursor never asks for more context.
+        begins.unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use unicode_segmentation::UnicodeSegmentation;
+
+    #[test]
+    fn agrees_with_the_whole_text() {
+        for text in [
+            "a\r\nb\n\r\r\n",
+            "👩‍👩‍👧🇩🇪🇫🇷🇮",
+            "e\u{301}\u{301}x",
+            "한국ᄀ\u{1161}\u{11a8}",
+            "क्षि\u{200d}",
+            "\u{600}1 \u{600} ",
+        ] {
+            let mut clusters = Clusters::default();
+            let found: Vec<_> =
+                text.char_indices().filter(|(_, c)| clusters.push(*c)).map(|(at, _)| at).collect();
+            let whole: Vec<_> = text.grapheme_indices(true).map(|(at, _)| at).collect();
+            assert_eq!(found, whole, "{text:?}");
+        }
+    }
+}

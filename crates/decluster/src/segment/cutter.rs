@@ -1,0 +1,409 @@
+//! Joins the scanner, the classes and the choice into one pass over the text of a run.
+
+use alloc::collections::VecDeque;
+
+use super::chars::{self, Script};
+use super::choose::Chooser;
+use super::class::{self, Class, Left, Next, Term};
+use super::clusters::Clusters;
+use super::scan::{Scanner, Word};
+use super::tokens::{Estimator, TOKEN};
+use super::{Boundary, Edge, SegmentConfig};
+
+/// Finds where a text may be cut and where its blocks end. Offsets only: the text stays with the caller.
+///
+/// Everything is decided char by char, so it does not matter how the text was cut into pushes. Besides
+/// the two queues, which the caller empties, its state has a fixed size.
+#[derive(Clone, Debug)]
+pub struct Cutter {
+    edges: VecDeque<Edge>,
+    ends: VecDeque<Edge>,
+    /// The greatest offset ever put into `edges`.
+    last_edge: u64,
+    /// All text seen.
+    at: Mark,
+    /// Where the last cluster begins.
+    cluster: Mark,
+    /// Where this run began.
+    run: u64,
+    /// Where the current word began, for words so long that they need edges inside.
+    word: u64,
+    /// The end of the last character that is not blank.
+    ink: u64,
+    waiting: Option<Waiting>,
+    scanner: Scanner,
+    estimator: Estimator,
+    clusters: Clusters,
+    chooser: Chooser,
+    bytes_max: u64,
+}
+
+/// An offset and the token estimate up to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    end: u64,
+    tokens: u64,
+}
+
+impl Mark {
+    fn edge(self, boundary: Boundary) -> Edge {
+        Edge { end: self.end, tokens: self.tokens, boundary }
+    }
+}
+
+/// The one boundary whose class is not known yet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Mark,
+    /// There was something to see before it in this run.
+    ink: u64,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// A run of newlines that may go on.
+    Lines { count: u32, code: bool },
+    /// A blank; the next character tells, or asks for the next word.
+    Blank(Left),
+    /// A blank and the beginning of the next word.
+    Word(Left, Next, Word),
+}
+
+impl Cutter {
+    /// A cutter at offset 0.
+    pub fn new(config: SegmentConfig) -> Self {
+        let start = Mark::default().edge(Boundary::Paragraph);
+        Self {
+            edges: VecDeque::new(),
+            ends: VecDeque::new(),
+            last_edge: 0,
+            at: Mark::default(),
+            cluster: Mark::default(),
+            run: 0,
+            word: 0,
+            ink: 0,
+            waiting: None,
+            scanner: Scanner::default(),
+            estimator: Estimator::default(),
+            clusters: Clusters::default(),
+            chooser: Chooser::new(config, start),
+            bytes_max: config.block_bytes_max(),
+        }
+    }
+
+    /// More text of the run. Linear in its length.
+    pub fn push(&mut self, text: &str) {
+        for c in text.chars() {
+            self.step(c);
+        }
+    }
+
+    /// The run ends here: what is pending becomes the last block. The next `push` begins a new run, with
+    /// a fresh scanner; offsets, tokens and the integrator go on.
+    pub fn finish(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            match waiting.what {
+                What::Word(left, next, word) => {
+                    self.resolve(waiting, class::classify(left, next, word.text()));
+                }
+                What::Lines { .. } | What::Blank(_) => {}
+            }
+        }
+        if self.at.end > self.chooser.start().end {
+            let end = self.at.edge(self.standing());
+            self.chooser.cut(end);
+            self.end_block(end);
+        }
+        self.scanner = Scanner::default();
+        self.estimator = Estimator::default();
+        self.clusters = Clusters::default();
+        self.cluster = self.at;
+        (self.run, self.word) = (self.at.end, self.at.end);
+    }
+
+    /// Every place known so far where the text may be cut, in order.
+    pub fn edges(&self) -> &VecDeque<Edge> {
+        &self.edges
+    }
+
+    /// The block ends decided so far, in order. Each is also an edge.
+    pub fn ends(&self) -> &VecDeque<Edge> {
+        &self.ends
+    }
+
+    /// Forgets the edges up to and including `offset`.
+    pub fn drop_edges(&mut self, offset: u64) {
+        while self.edges.front().is_some_and(|edge| edge.end <= offset) {
+            self.edges.pop_front();
+        }
+    }
+
+    /// Takes the oldest block end.
+    pub fn pop_end(&mut self) -> Option<Edge> {
+        self.ends.pop_front()
+    }
+
+    /// All text seen, with the boundary that stands there if nothing follows.
+    pub fn end(&self) -> Edge {
+        self.at.edge(self.standing())
+    }
+
+    /// The greatest offset that is a grapheme cluster boundary whatever follows: the last cluster may
+    /// still grow, except after a newline.
+    pub fn last_cluster(&self) -> Edge {
+        let mark = if self.clusters.is_closed() { self.at } else { self.cluster };
+        match self.edges.back() {
+            Some(edge) if edge.end == mark.end => *edge,
+            _ => mark.edge(Boundary::Grapheme),
+        }
+    }
+
+    fn step(&mut self, c: char) {
+        let script = chars::script(c);
+        if self.clusters.push(c) {
+            self.cluster = self.at;
+            self.follow(c, script);
+            self.between(c, script);
+        } else {
+            self.follow(c, script);
+        }
+        self.scanner.push(c);
+        let before = self.at;
+        let spent = self.at.tokens - self.cluster.tokens;
+        self.at.end += c.len_utf8() as u64;
+        self.at.tokens += self.estimator.push(c).min(self.cluster_cost_max().saturating_sub(spent));
+        match script {
+            Script::Newline => self.newline(c),
+            Script::Blank => self.word = self.at.end,
+            _ => self.ink = self.at.end,
+        }
+        self.keep_bounds(c, before);
+        if self.waiting.is_none()
+            && let Some(end) = self.chooser.confirmed(self.at.tokens)
+        {
+            self.end_block(end);
+        }
+    }
+
+    /// What `c` says about the boundary that waits.
+    fn follow(&mut self, c: char, script: Script) {
+        let Some(mut waiting) = self.waiting.take() else { return };
+        match (waiting.what, script) {
+            (What::Lines { .. }, Script::Newline)
+            | (What::Lines { .. } | What::Blank(_), Script::Blank) => {
+                self.waiting = Some(waiting);
+            }
+            (What::Lines { count, code }, _) => {
+                let class = if count > 1 && !code { Class::Paragraph } else { Class::Line };
+                self.resolve(waiting, class);
+            }
+            // The line's end takes its place.
+            (What::Blank(_), Script::Newline) => {}
+            (What::Blank(left), _) => {
+                let next = Next::of(c);
+                if class::needs_word(left, next) {
+                    let mut word = Word::default();
+                    word.push(c);
+                    waiting.what = What::Word(left, next, word);
+                    self.waiting = Some(waiting);
+                } else {
+                    self.resolve(waiting, class::classify(left, next, ""));
+                }
+            }
+            (What::Word(left, next, mut word), _) => {
+                if is_letter(c, script) && !word.is_full() {
+                    word.push(c);
+                    waiting.what = What::Word(left, next, word);
+                    self.waiting = Some(waiting);
+                } else {
+                    self.resolve(waiting, class::classify(left, next, word.text()));
+                }
+            }
+        }
+    }
+
+    /// A cluster begins before `c`: is there an edge, or a boundary?
+    fn between(&mut self, c: char, script: Script) {
+        let Some(previous) = self.scanner.previous() else { return };
+        let before = chars::script(previous);
+        match (before, script) {
+            // A lone CR has ended a line; after LF the edge was known at once.
+            (Script::Newline, _) => self.edge(self.at.edge(Boundary::Line)),
+            (Script::Blank, _) | (_, Script::Newline) => {}
+            (_, Script::Blank) => self.blank(),
+            _ => self.inside(c, before, script),
+        }
+    }
+
+    fn blank(&mut self) {
+        let left = self.scanner.left();
+        // The best guess while the next word is not there yet.
+        let guess = match left.term {
+            _ if left.marker || left.mode != class::Mode::Prose => Boundary::Word,
+            Term::None | Term::Parenthesis | Term::Period => Boundary::Word,
+            Term::Stop => Boundary::Sentence,
+            _ => Boundary::Clause,
+        };
+        self.edge(self.at.edge(guess));
+        self.waiting = Some(Waiting { at: self.at, ink: self.ink, what: What::Blank(left) });
+    }
+
+    /// Between two characters neither of which is blank.
+    fn inside(&mut self, c: char, before: Script, script: Script) {
+        let wide = script.without_blanks() || script == Script::WidePunctuation;
+        if (self.scanner.term() != Term::None || wide) && !continues(c, self.scanner.term()) {
+            let left = self.scanner.left();
+            if let Some(class) = class::tight(left, self.scanner.is_closed(), c, wide) {
+                self.edge(self.at.edge(class.into()));
+                self.resolve(
+                    Waiting { at: self.at, ink: self.ink, what: What::Blank(left) },
+                    class,
+                );
+                return;
+            }
+        }
+        if before.without_blanks() && script.without_blanks() {
+            let alone = before != Script::Thai && (before == Script::Han || script == Script::Han);
+            self.edge(self.at.edge(if alone { Boundary::Word } else { Boundary::Grapheme }));
+        } else if self.at.end - self.word > LONG_WORD
+            && self.at.end - self.last_edge >= LONG_WORD_STEP
+        {
+            self.edge(self.at.edge(Boundary::Grapheme));
+        }
+    }
+
+    /// `c` ended a line; `self.at` is behind it.
+    fn newline(&mut self, c: char) {
+        self.word = self.at.end;
+        let joined = c == '\n' && self.at.end - self.cluster.end > 1;
+        let (count, ink, code) = match self.waiting {
+            Some(Waiting { what: What::Lines { count, code }, ink, .. }) => {
+                (count.saturating_add(u32::from(!joined)), ink, code)
+            }
+            _ => (1, self.ink, self.scanner.in_fence()),
+        };
+        let what = What::Lines { count, code };
+        self.waiting = Some(Waiting { at: self.at, ink, what });
+        if c == '\n' {
+            let paragraph = count > 1 && !code;
+            self.edge(self.at.edge(if paragraph { Boundary::Paragraph } else { Boundary::Line }));
+        }
+    }
+
+    /// The class of a boundary is known: the chooser decides.
+    fn resolve(&mut self, waiting: Waiting, class: Class) {
+        let edge = waiting.at.edge(class.into());
+        if let Some(end) = self.chooser.confirmed(edge.tokens) {
+            self.end_block(end);
+        }
+        self.improve(edge);
+        let visible = waiting.ink > self.chooser.start().end;
+        if let Some(end) = self.chooser.offer(edge, class, visible) {
+            self.end_block(end);
+        }
+    }
+
+    /// No block may be longer than the cap or the byte bound. `before` is where `c`, just taken, begins.
+    fn keep_bounds(&mut self, c: char, before: Mark) {
+        while self.is_over() {
+            if let Some(waiting) = self.waiting.take_if(|w| !matches!(w.what, What::Lines { .. })) {
+                self.resolve(waiting, Class::Word);
+                continue;
+            }
+            let start = self.chooser.start().end;
+            if self.cluster.end > start {
+                let word = self.scanner.previous().is_some_and(char::is_whitespace);
+                let boundary = if word { Boundary::Word } else { Boundary::Grapheme };
+                let end = self.chooser.force(self.cluster.edge(boundary));
+                self.end_block(end);
+            } else if before.end > start {
+                // One cluster larger than a block: the only place where a cluster is broken.
+                let end = self.chooser.force(before.edge(Boundary::Grapheme));
+                self.end_block(end);
+                self.clusters.break_before(c);
+                self.cluster = before;
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let start = self.chooser.start();
+        self.at.tokens - start.tokens > self.chooser.cap()
+            || self.at.end - start.end > self.bytes_max
+    }
+
+    /// A cluster may take half a block at most, so that the cap holds with whole clusters: a letter under
+    /// a hundred accents is dear, but it is one thing to the reader.
+    fn cluster_cost_max(&self) -> u64 {
+        (self.chooser.cap() / 2).max(2 * TOKEN)
+    }
+
+    fn edge(&mut self, edge: Edge) {
+        if edge.end > self.last_edge && edge.end > self.run {
+            self.last_edge = edge.end;
+            self.edges.push_back(edge);
+        }
+    }
+
+    /// The class of the newest edge has become known.
+    fn improve(&mut self, edge: Edge) {
+        if let Some(last) = self.edges.back_mut()
+            && last.end == edge.end
+        {
+            last.boundary = edge.boundary;
+        }
+    }
+
+    fn end_block(&mut self, end: Edge) {
+        self.edge(end);
+        self.ends.push_back(end);
+    }
+
+    /// What stands at the end of the text if nothing follows.
+    fn standing(&self) -> Boundary {
+        if let Some(Waiting { what: What::Lines { count, code }, .. }) = self.waiting {
+            return if count > 1 && !code { Boundary::Paragraph } else { Boundary::Line };
+        }
+        if self.scanner.previous().is_none() {
+            return Boundary::Paragraph;
+        }
+        match self.scanner.term() {
+            Term::Period | Term::Ellipsis | Term::Mark | Term::Stop => Boundary::Sentence,
+            Term::None | Term::Parenthesis => Boundary::Word,
+            _ => Boundary::Clause,
+        }
+    }
+}
+
+fn is_letter(c: char, script: Script) -> bool {
+    // The marks of Indic scripts are not alphabetic, but parts of words.
+    c.is_alphabetic() || script == Script::Indic
+}
+
+/// `c` goes on with the punctuation before it: a closer, or more of it.
+fn continues(c: char, term: Term) -> bool {
+    term != Term::None
+        && (chars::is_closer(c)
+            || matches!(
+                c,
+                '。' | '！'
+                    | '？'
+                    | '，'
+                    | '、'
+                    | '；'
+                    | '：'
+                    | '…'
+                    | '—'
+                    | '.'
+                    | '!'
+                    | '?'
+                    | ','
+            ))
+}
+
+/// Words longer than this have edges inside: a reader would rather see half a path than nothing.
+const LONG_WORD: u64 = 64;
+const LONG_WORD_STEP: u64 = 16;

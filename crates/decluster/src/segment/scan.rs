@@ -1,0 +1,328 @@
+//! Reads text char by char and remembers, in fixed space, what the rules need to know of what came before:
+//! how the current word ends, whether we are in code or in a formula, whether a line has just begun.
+
+use super::chars::{self, Script};
+use super::class::{self, Abbreviation, Left, Mode, Term};
+use super::words;
+
+/// How much of a word is kept: longer than every listed word.
+pub(super) const WORD_BYTES: usize = 24;
+
+/// The first bytes of a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Word {
+    bytes: [u8; WORD_BYTES],
+    kept: u8,
+    overflow: bool,
+}
+
+impl Word {
+    pub(super) fn push(&mut self, c: char) {
+        let at = usize::from(self.kept);
+        if self.overflow || at + c.len_utf8() > WORD_BYTES {
+            self.overflow = true;
+            return;
+        }
+        c.encode_utf8(&mut self.bytes[at..]);
+        self.kept += c.len_utf8() as u8;
+    }
+
+    /// The word; nothing if it is longer than any listed word.
+    pub(super) fn text(&self) -> &str {
+        if self.overflow {
+            return "";
+        }
+        core::str::from_utf8(&self.bytes[..usize::from(self.kept)]).unwrap_or("")
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.overflow
+    }
+
+    fn is_empty(&self) -> bool {
+        self.kept == 0 && !self.overflow
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Math {
+    #[default]
+    None,
+    /// A `$` that may open a formula or be money: the next character tells.
+    Dollar,
+    Inline,
+    Display,
+    /// One `$` of the two that close a display.
+    DisplayDollar,
+    /// `\(`
+    Parenthesis,
+    /// `\[`
+    Bracket,
+}
+
+/// The state between two characters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scanner {
+    previous: Option<char>,
+    word: Word,
+    term: Term,
+    closed: bool,
+    /// The current word is the first of its line.
+    first: bool,
+    math: Math,
+    code: bool,
+    fence: Option<char>,
+    /// Backticks or tildes at the start of this line, while there is nothing else.
+    ticks: u8,
+    backslash: bool,
+    /// The word before this one ended with a letter and had more than one: "-" after it is a dash.
+    after_word: bool,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self {
+            previous: None,
+            word: Word::default(),
+            term: Term::None,
+            closed: false,
+            first: true,
+            math: Math::None,
+            code: false,
+            fence: None,
+            ticks: 0,
+            backslash: false,
+            after_word: false,
+        }
+    }
+}
+
+impl Scanner {
+    pub(super) fn push(&mut self, c: char) {
+        match chars::script(c) {
+            Script::Newline => self.newline(c),
+            Script::Blank => self.blank(),
+            script => self.ink(c, script),
+        }
+        self.previous = Some(c);
+    }
+
+    pub(super) fn in_fence(&self) -> bool {
+        self.fence.is_some()
+    }
+
+    pub(super) fn previous(&self) -> Option<char> {
+        self.previous
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// What the rules need to know of the text so far.
+    pub(super) fn left(&self) -> Left {
+        let abbreviation = if self.term == Term::Period && !self.closed {
+            class::abbreviation(self.word.text().trim_end_matches('.'))
+        } else {
+            Abbreviation::None
+        };
+        let word = self.word.text();
+        Left {
+            term: self.term,
+            abbreviation,
+            mode: self.mode(),
+            marker: self.first && is_marker(word),
+            dash: matches!(word, "–" | "--") || (word == "-" && self.after_word),
+            relation: words::has(words::RELATIONS, word) || word.ends_with("\\\\"),
+            thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
+        }
+    }
+
+    /// The punctuation the text so far ends with.
+    pub(super) fn term(&self) -> Term {
+        self.term
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        if self.fence.is_some() || self.code {
+            return Mode::Code;
+        }
+        match self.math {
+            Math::None | Math::Dollar => Mode::Prose,
+            Math::Inline | Math::Parenthesis => Mode::Inline,
+            Math::Display | Math::DisplayDollar | Math::Bracket => Mode::Display,
+        }
+    }
+
+    fn newline(&mut self, c: char) {
+        let blank_line = matches!(self.previous, Some('\n')) && c == '\n';
+        // An unclosed formula or backtick must not swallow the rest of the text. No formula holds an
+        // empty line.
+        if blank_line || !matches!(self.math, Math::Display | Math::Bracket) {
+            self.math = Math::None;
+        }
+        self.code = false;
+        self.ticks = 0;
+        self.first = true;
+        self.after_word = false;
+        self.end_word();
+    }
+
+    fn blank(&mut self) {
+        if self.word.is_empty() && self.term == Term::None {
+            return; // in a run of blanks, or in an indent
+        }
+        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.word.kept > 1;
+        self.first = false;
+        if self.math == Math::Dollar {
+            self.math = Math::None;
+        }
+        self.end_word();
+    }
+
+    fn end_word(&mut self) {
+        self.word = Word::default();
+        self.term = Term::None;
+        self.closed = false;
+        self.backslash = false;
+    }
+
+    fn ink(&mut self, c: char, script: Script) {
+        self.fence_or_code(c);
+        if self.fence.is_none() && !self.code {
+            self.formula(c);
+        }
+        self.backslash = c == '\\' && !self.backslash;
+        if script.without_blanks() {
+            // No word to remember, and nothing in it could be an abbreviation.
+            self.word = Word::default();
+            self.word.overflow = true;
+            self.first = false;
+        } else if !(self.word.is_empty() && chars::is_opener(c)) {
+            self.word.push(c);
+        }
+        self.punctuate(c);
+    }
+
+    fn fence_or_code(&mut self, c: char) {
+        if !matches!(c, '`' | '~') {
+            self.ticks = u8::MAX; // the line has begun with something else
+            return;
+        }
+        if c == '`' && self.fence.is_none() {
+            // Two toggles cancel out, so the first two of a fence leave no trace.
+            self.code = !self.code;
+        }
+        self.ticks = self.ticks.saturating_add(1);
+        if self.ticks == 3 {
+            self.code = false;
+            self.fence = match self.fence {
+                None => Some(c),
+                Some(open) if open == c => None,
+                open => open,
+            };
+            self.ticks = u8::MAX;
+        }
+    }
+
+    fn formula(&mut self, c: char) {
+        self.math = match (self.math, c) {
+            (Math::Dollar, '$') => Math::Display,
+            (Math::Dollar, '0'..='9') => Math::None,
+            (Math::Dollar, _) => Math::Inline,
+            (Math::None, '$') if self.may_open() => Math::Dollar,
+            (Math::None, '(') if self.backslash => Math::Parenthesis,
+            (Math::None, '[') if self.backslash => Math::Bracket,
+            (Math::Parenthesis, ')') | (Math::Bracket, ']') if self.backslash => Math::None,
+            (Math::Inline, '$') if !self.backslash => Math::None,
+            (Math::Display, '$') if !self.backslash => Math::DisplayDollar,
+            (Math::DisplayDollar, '$') => Math::None,
+            (Math::DisplayDollar, _) => Math::Display,
+            (math, _) => math,
+        };
+    }
+
+    /// A `$` after a letter or digit closes something that did not look like a formula ("$3x$").
+    fn may_open(&self) -> bool {
+        !self.backslash && self.previous.is_none_or(|p| !p.is_alphanumeric() && p != '$')
+    }
+
+    fn punctuate(&mut self, c: char) {
+        let term = match c {
+            '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,
+            '.' if self.term == Term::Mark => Term::Mark,
+            '.' => Term::Period,
+            '!' | '?' => Term::Mark,
+            '…' => Term::Ellipsis,
+            ';' => Term::Semicolon,
+            ':' => Term::Colon,
+            ',' | '،' => Term::Comma,
+            '。' | '｡' | '！' | '？' | '．' | '।' | '॥' | '؟' | '۔' => Term::Stop,
+            '，' | '、' => Term::WideComma,
+            '；' | '：' => Term::WideColon,
+            '—' | '―' => Term::Dash,
+            _ if chars::is_closer(c) => {
+                if self.term == Term::None {
+                    self.term =
+                        if matches!(c, ')' | '）') { Term::Parenthesis } else { Term::None };
+                }
+                self.closed = self.term != Term::None;
+                return;
+            }
+            _ => Term::None,
+        };
+        self.term = term;
+        self.closed = false;
+    }
+}
+
+/// "3.", "12)", "a)", "-", "*", "•", "#": what a line of a list or a heading begins with.
+fn is_marker(word: &str) -> bool {
+    match word.as_bytes() {
+        [] => false,
+        [b'-' | b'+' | b'|' | b'>'] => true,
+        bytes if bytes.iter().all(|b| *b == b'#') => true,
+        [head @ .., b'.' | b')' | b':'] if head.len() <= 3 && !head.is_empty() => {
+            head.iter().all(u8::is_ascii_digit)
+                || (head.len() == 1 && head[0].is_ascii_alphabetic() && head[0] != b'I')
+        }
+        _ => matches!(word, "•" | "–" | "·"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(text: &str) -> Scanner {
+        let mut scanner = Scanner::default();
+        text.chars().for_each(|c| scanner.push(c));
+        scanner
+    }
+
+    #[test]
+    fn modes() {
+        assert_eq!(scan("so $a").mode(), Mode::Inline);
+        assert_eq!(scan("so $a$ is").mode(), Mode::Prose);
+        assert_eq!(scan("costs $5 and $3x$ b").mode(), Mode::Prose);
+        assert_eq!(scan("$$\na").mode(), Mode::Display);
+        assert_eq!(scan("$$\na\n\nb").mode(), Mode::Prose);
+        assert_eq!(scan("\\[ a \\\\[2pt]").mode(), Mode::Display);
+        assert_eq!(scan("\\( a \\) b").mode(), Mode::Prose);
+        assert_eq!(scan("call `f").mode(), Mode::Code);
+        assert_eq!(scan("call `f\n").mode(), Mode::Prose);
+        assert_eq!(scan("```py\nx").mode(), Mode::Code);
+        assert_eq!(scan("```py\n~~~\n```\nx").mode(), Mode::Prose);
+    }
+
+    #[test]
+    fn ends_of_words() {
+        assert_eq!(scan("He left.\")").term(), Term::Period);
+        assert_eq!(scan("wait...").term(), Term::Ellipsis);
+        assert_eq!(scan("(a, b)").term(), Term::Parenthesis);
+        assert_eq!(scan("„Ja.“").term(), Term::Period);
+        assert_eq!(scan("(e.g.").left().abbreviation, Abbreviation::Never);
+        assert!(scan("x\n 3.").left().marker);
+        assert!(!scan("x is 3.").left().marker);
+    }
+}

@@ -1,0 +1,80 @@
+//! Blocks with their text: a [`Cutter`] and the text it has not cut yet.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::tokens::TOKEN;
+use super::{Boundary, Cutter, SegmentConfig};
+
+/// Cuts a text that arrives in parts into blocks. The blocks in a row are the text, byte for byte.
+///
+/// ```
+/// use decluster::segment::{Boundary, SegmentConfig, Segmenter};
+/// let mut segmenter = Segmenter::new(SegmentConfig::default());
+/// assert!(segmenter.push("First we count the apples. ").is_empty());
+/// let blocks = segmenter.push("Then the pears");
+/// assert_eq!(blocks[0].text, "First we count the apples.");
+/// assert_eq!(blocks[0].boundary, Boundary::Sentence);
+/// assert_eq!(segmenter.finish()[0].text, " Then the pears");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Segmenter {
+    cutter: Cutter,
+    pending: String,
+    /// Offset of `pending` and tokens up to there.
+    start: (u64, u64),
+    number: u64,
+}
+
+/// A semantic unit of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Counts from 0.
+    pub number: u64,
+    /// Its text, with the blank before it and the newlines after it.
+    pub text: String,
+    /// Estimated tokens. Rounded so that the sum over blocks is the estimate of the whole.
+    pub tokens: u32,
+    /// How it ends.
+    pub boundary: Boundary,
+}
+
+impl Segmenter {
+    /// An empty segmenter.
+    pub fn new(config: SegmentConfig) -> Self {
+        Self { cutter: Cutter::new(config), pending: String::new(), start: (0, 0), number: 0 }
+    }
+
+    /// Takes more text; gives the blocks that are complete now.
+    pub fn push(&mut self, text: &str) -> Vec<Block> {
+        self.pending.push_str(text);
+        self.cutter.push(text);
+        self.take()
+    }
+
+    /// The text ends here; gives what is left. A `push` after that begins a new text.
+    pub fn finish(&mut self) -> Vec<Block> {
+        self.cutter.finish();
+        self.take()
+    }
+
+    fn take(&mut self) -> Vec<Block> {
+        self.cutter.drop_edges(u64::MAX);
+        let mut taken = 0;
+        let mut blocks = Vec::new();
+        while let Some(end) = self.cutter.pop_end() {
+            let length = (end.end - self.start.0) as usize;
+            blocks.push(Block {
+                number: self.number,
+                text: self.pending[taken..taken + length].into(),
+                tokens: (end.tokens / TOKEN - self.start.1 / TOKEN) as u32,
+                boundary: end.boundary,
+            });
+            taken += length;
+            self.start = (end.end, end.tokens);
+            self.number += 1;
+        }
+        self.pending.drain(..taken);
+        blocks
+    }
+}
