@@ -136,7 +136,7 @@ pub(super) const fn is_opener(c: char) -> bool {
     )
 }
 
-/// Two of these side by side are always two clusters: their Grapheme_Cluster_Break is Any. Leaves out
+/// Two of these side by side are always two clusters: their `Grapheme_Cluster_Break` is Any. Leaves out
 /// what extends (combining marks), what is pictographic (© ®) and what is control.
 pub(super) const fn is_plain(c: char) -> bool {
     matches!(

@@ -21,7 +21,7 @@ pub(super) struct Chooser {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Cut,
-    /// Cut here once [`CONFIRM`] more tokens have come without the sentence ending.
+    /// Cut here once more than [`CONFIRM`] tokens have come without the sentence ending.
     Wait,
     Pass,
 }
@@ -54,7 +54,7 @@ impl Chooser {
     /// The candidate, if the text has gone on far enough past it: a block ends there.
     pub(super) fn confirmed(&mut self, tokens: u64) -> Option<Edge> {
         let candidate = self.candidate?;
-        (tokens - candidate.tokens >= self.limits.confirm).then(|| self.cut(candidate))
+        (tokens - candidate.tokens > self.limits.confirm).then(|| self.cut(candidate))
     }
 
     /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
@@ -81,9 +81,9 @@ impl Chooser {
 
     /// Ends a block at `at` whatever the rules say.
     pub(super) fn cut(&mut self, at: Edge) -> Edge {
-        let size = (at.tokens - self.start.tokens) as i64;
-        let bound = scale(EXCESS_MAX, self.limits.target) as i64;
-        self.excess = (self.excess + size - self.limits.target as i64).clamp(-bound, bound);
+        let size = (at.tokens - self.start.tokens).cast_signed();
+        let bound = scale(EXCESS_MAX, self.limits.target).cast_signed();
+        self.excess = (self.excess + size - self.limits.target.cast_signed()).clamp(-bound, bound);
         self.start = at;
         self.candidate = None;
         at
@@ -97,15 +97,15 @@ impl Chooser {
 
 /// How far the integrator moves every threshold: against the excess, by at most four tokens.
 fn shift(excess: i64, target: u64) -> i64 {
-    let bound = scale(SHIFT_MAX, target) as i64;
+    let bound = scale(SHIFT_MAX, target).cast_signed();
     (-excess * GAIN_PERCENT / 100).clamp(-bound, bound)
 }
 
 /// What a boundary of `class` means for a block of `n` sixteenths.
 fn verdict(class: Class, n: u64, shift: i64, target: u64, waiting: bool) -> Verdict {
     let at_least = |tokens: u64, shift: i64, floor: u64| {
-        let limit = scale(tokens * TOKEN, target) as i64 + shift;
-        n as i64 >= limit.max(scale(floor * TOKEN, target) as i64)
+        let limit = scale(tokens * TOKEN, target).cast_signed() + shift;
+        n.cast_signed() >= limit.max(scale(floor * TOKEN, target).cast_signed())
     };
     let (enough, verdict) = match class {
         Class::Paragraph => (true, Verdict::Cut),

@@ -69,6 +69,7 @@ pub(super) enum Mode {
 
 /// What stands before a boundary.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
 pub(super) struct Left {
     pub term: Term,
     pub abbreviation: Abbreviation,
@@ -79,6 +80,8 @@ pub(super) struct Left {
     pub dash: bool,
     /// A relation sign of a formula.
     pub relation: bool,
+    /// Inside « and » set with blanks.
+    pub quoted: bool,
     /// The last character is of a script without blanks, where a blank is a comma's equal.
     pub thai: bool,
 }
@@ -92,6 +95,8 @@ pub(super) enum Next {
     Open,
     Relation,
     Thai,
+    /// »: closes a quotation that « opened, after a blank.
+    Close,
     Other,
 }
 
@@ -100,6 +105,7 @@ impl Next {
         match c {
             '(' | '（' => Self::Open,
             '=' | '→' | '≤' | '≥' | '≈' | '⇒' => Self::Relation,
+            '»' => Self::Close,
             'a'..='z' => Self::Lower,
             'A'..='Z' => Self::Letter,
             _ if c.is_ascii_digit() => Self::Digit,
@@ -140,8 +146,9 @@ pub(super) fn classify(left: Left, next: Next, word: &str) -> Class {
     }
 }
 
+#[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
 fn prose(left: Left, next: Next, word: &str) -> Class {
-    if left.marker {
+    if left.marker || (left.quoted && next == Next::Close) {
         return Class::Word;
     }
     match left.term {
@@ -161,6 +168,7 @@ fn prose(left: Left, next: Next, word: &str) -> Class {
     }
 }
 
+#[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
 fn period(abbreviation: Abbreviation, next: Next, word: &str) -> Class {
     let numeric = matches!(next, Next::Digit | Next::Open);
     match (abbreviation, next) {
@@ -182,6 +190,7 @@ fn period(abbreviation: Abbreviation, next: Next, word: &str) -> Class {
 
 /// The class of a boundary without a blank, if there is one: after full-width punctuation, a long dash,
 /// before a full-width parenthesis.
+#[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
 pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Option<Class> {
     if left.mode != Mode::Prose || left.marker {
         return None;

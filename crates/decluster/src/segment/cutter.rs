@@ -18,8 +18,8 @@ use super::{Boundary, Edge, SegmentConfig};
 pub struct Cutter {
     edges: VecDeque<Edge>,
     ends: VecDeque<Edge>,
-    /// The greatest offset ever put into `edges`.
-    last_edge: u64,
+    /// The last one ever put into `edges`; the caller may have taken it by now.
+    newest: Edge,
     /// All text seen.
     at: Mark,
     /// Where the last cluster begins.
@@ -77,7 +77,7 @@ impl Cutter {
         Self {
             edges: VecDeque::new(),
             ends: VecDeque::new(),
-            last_edge: 0,
+            newest: start,
             at: Mark::default(),
             cluster: Mark::default(),
             run: 0,
@@ -102,6 +102,7 @@ impl Cutter {
     /// The run ends here: what is pending becomes the last block. The next `push` begins a new run, with
     /// a fresh scanner; offsets, tokens and the integrator go on.
     pub fn finish(&mut self) {
+        let standing = self.standing();
         if let Some(waiting) = self.waiting.take() {
             match waiting.what {
                 What::Word(left, next, word) => {
@@ -111,7 +112,7 @@ impl Cutter {
             }
         }
         if self.at.end > self.chooser.start().end {
-            let end = self.at.edge(self.standing());
+            let end = self.at.edge(standing);
             self.chooser.cut(end);
             self.end_block(end);
         }
@@ -153,10 +154,7 @@ impl Cutter {
     /// still grow, except after a newline.
     pub fn last_cluster(&self) -> Edge {
         let mark = if self.clusters.is_closed() { self.at } else { self.cluster };
-        match self.edges.back() {
-            Some(edge) if edge.end == mark.end => *edge,
-            _ => mark.edge(Boundary::Grapheme),
-        }
+        if self.newest.end == mark.end { self.newest } else { mark.edge(Boundary::Grapheme) }
     }
 
     fn step(&mut self, c: char) {
@@ -173,12 +171,12 @@ impl Cutter {
         let spent = self.at.tokens - self.cluster.tokens;
         self.at.end += c.len_utf8() as u64;
         self.at.tokens += self.estimator.push(c).min(self.cluster_cost_max().saturating_sub(spent));
+        self.keep_bounds(c, before);
         match script {
             Script::Newline => self.newline(c),
             Script::Blank => self.word = self.at.end,
             _ => self.ink = self.at.end,
         }
-        self.keep_bounds(c, before);
         if self.waiting.is_none()
             && let Some(end) = self.chooser.confirmed(self.at.tokens)
         {
@@ -267,7 +265,7 @@ impl Cutter {
             let alone = before != Script::Thai && (before == Script::Han || script == Script::Han);
             self.edge(self.at.edge(if alone { Boundary::Word } else { Boundary::Grapheme }));
         } else if self.at.end - self.word > LONG_WORD
-            && self.at.end - self.last_edge >= LONG_WORD_STEP
+            && self.at.end - self.newest.end >= LONG_WORD_STEP
         {
             self.edge(self.at.edge(Boundary::Grapheme));
         }
@@ -297,8 +295,12 @@ impl Cutter {
         if let Some(end) = self.chooser.confirmed(edge.tokens) {
             self.end_block(end);
         }
+        let start = self.chooser.start().end;
+        if edge.end <= start {
+            return; // a bound has already ended the block there
+        }
         self.improve(edge);
-        let visible = waiting.ink > self.chooser.start().end;
+        let visible = waiting.ink > start;
         if let Some(end) = self.chooser.offer(edge, class, visible) {
             self.end_block(end);
         }
@@ -313,9 +315,7 @@ impl Cutter {
             }
             let start = self.chooser.start().end;
             if self.cluster.end > start {
-                let word = self.scanner.previous().is_some_and(char::is_whitespace);
-                let boundary = if word { Boundary::Word } else { Boundary::Grapheme };
-                let end = self.chooser.force(self.cluster.edge(boundary));
+                let end = self.chooser.force(self.last_start());
                 self.end_block(end);
             } else if before.end > start {
                 // One cluster larger than a block: the only place where a cluster is broken.
@@ -327,6 +327,15 @@ impl Cutter {
                 return;
             }
         }
+    }
+
+    /// Where the last cluster begins, as an edge.
+    fn last_start(&self) -> Edge {
+        if self.newest.end == self.cluster.end {
+            return self.newest;
+        }
+        let blank = self.scanner.previous().is_some_and(char::is_whitespace);
+        self.cluster.edge(if blank { Boundary::Word } else { Boundary::Grapheme })
     }
 
     fn is_over(&self) -> bool {
@@ -342,14 +351,17 @@ impl Cutter {
     }
 
     fn edge(&mut self, edge: Edge) {
-        if edge.end > self.last_edge && edge.end > self.run {
-            self.last_edge = edge.end;
+        if edge.end > self.newest.end && edge.end > self.run {
+            self.newest = edge;
             self.edges.push_back(edge);
         }
     }
 
     /// The class of the newest edge has become known.
     fn improve(&mut self, edge: Edge) {
+        if self.newest.end == edge.end {
+            self.newest = edge;
+        }
         if let Some(last) = self.edges.back_mut()
             && last.end == edge.end
         {
@@ -359,6 +371,7 @@ impl Cutter {
 
     fn end_block(&mut self, end: Edge) {
         self.edge(end);
+        self.improve(end);
         self.ends.push_back(end);
     }
 

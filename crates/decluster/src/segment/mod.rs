@@ -81,7 +81,12 @@ pub struct SegmentConfig {
 
 impl SegmentConfig {
     /// The average size of a block, in tenths of a token: 40 to 640, default 124. Everything else scales
-    /// with it; the largest block is about three times as large.
+    /// with it; the largest block is about three times as large. Below 80 blocks come out larger than asked,
+    /// because text has too few places to cut.
+    ///
+    /// # Errors
+    ///
+    /// The target is out of range.
     pub const fn target_tenths_of_token(mut self, target: u32) -> Result<Self, TargetOutOfRange> {
         if target < TARGET_TENTHS_MIN || target > TARGET_TENTHS_MAX {
             return Err(TargetOutOfRange(target));

@@ -62,6 +62,7 @@ enum Math {
 
 /// The state between two characters.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
 pub(super) struct Scanner {
     previous: Option<char>,
     word: Word,
@@ -75,6 +76,10 @@ pub(super) struct Scanner {
     /// Backticks or tildes at the start of this line, while there is nothing else.
     ticks: u8,
     backslash: bool,
+    /// Between « and », which French sets apart with blanks.
+    quoted: bool,
+    /// How the word before this one ended.
+    last_term: Term,
     /// The word before this one ended with a letter and had more than one: "-" after it is a dash.
     after_word: bool,
 }
@@ -92,6 +97,8 @@ impl Default for Scanner {
             fence: None,
             ticks: 0,
             backslash: false,
+            quoted: false,
+            last_term: Term::None,
             after_word: false,
         }
     }
@@ -134,6 +141,7 @@ impl Scanner {
             marker: self.first && is_marker(word),
             dash: matches!(word, "–" | "--") || (word == "-" && self.after_word),
             relation: words::has(words::RELATIONS, word) || word.ends_with("\\\\"),
+            quoted: self.quoted,
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
         }
     }
@@ -165,6 +173,7 @@ impl Scanner {
         self.ticks = 0;
         self.first = true;
         self.after_word = false;
+        self.quoted = false;
         self.end_word();
     }
 
@@ -181,6 +190,7 @@ impl Scanner {
     }
 
     fn end_word(&mut self) {
+        self.last_term = self.term;
         self.word = Word::default();
         self.term = Term::None;
         self.closed = false;
@@ -201,7 +211,16 @@ impl Scanner {
         } else if !(self.word.is_empty() && chars::is_opener(c)) {
             self.word.push(c);
         }
+        self.quote(c);
         self.punctuate(c);
+    }
+
+    /// « enfin. »: the closing mark stands alone, and what ended before it ends after it.
+    fn quote(&mut self, c: char) {
+        if c == '»' && self.quoted && self.previous.is_some_and(char::is_whitespace) {
+            self.term = self.last_term;
+        }
+        self.quoted = c == '«' || (self.quoted && c != '»');
     }
 
     fn fence_or_code(&mut self, c: char) {
@@ -225,6 +244,7 @@ impl Scanner {
         }
     }
 
+    #[expect(clippy::match_same_arms, reason = "one line a transition")]
     fn formula(&mut self, c: char) {
         self.math = match (self.math, c) {
             (Math::Dollar, '$') => Math::Display,

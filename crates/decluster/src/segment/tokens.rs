@@ -115,7 +115,7 @@ fn per_letter(n: u32, free: u32, cost: u64) -> u64 {
 
 /// A token for every `period` more of a run that is nearly free, so that no input is.
 fn every(n: u32, period: u32) -> u64 {
-    if n % period == 0 { TOKEN } else { 0 }
+    if n.is_multiple_of(period) { TOKEN } else { 0 }
 }
 
 const LATIN_WORD: u64 = 17;
