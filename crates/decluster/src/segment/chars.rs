@@ -21,15 +21,30 @@ pub(super) enum Script {
 }
 
 pub(super) fn script(c: char) -> Script {
-    if c.is_ascii() {
-        return match c {
-            'a'..='z' | 'A'..='Z' => Script::Latin,
-            '0'..='9' => Script::Digit,
-            '\n' | '\r' => Script::Newline,
-            ' ' | '\t' | '\x0b' | '\x0c' => Script::Blank,
+    match ASCII.get(c as usize) {
+        Some(script) => *script,
+        None => beyond_ascii(c),
+    }
+}
+
+/// Most text is ASCII, and this is asked for each character.
+static ASCII: [Script; 128] = {
+    let mut table = [Script::Punctuation; 128];
+    let mut at = 0;
+    while at < 128 {
+        table[at] = match at as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' => Script::Latin,
+            b'0'..=b'9' => Script::Digit,
+            b'\n' | b'\r' => Script::Newline,
+            b' ' | b'\t' | 0x0b | 0x0c => Script::Blank,
             _ => Script::Punctuation,
         };
+        at += 1;
     }
+    table
+};
+
+fn beyond_ascii(c: char) -> Script {
     match c as u32 {
         0xaa | 0xba | 0xc0..=0xd6 | 0xd8..=0xf6 | 0xf8..=0x24f | 0x1e00..=0x1eff => Script::Latin,
         0x370..=0x482

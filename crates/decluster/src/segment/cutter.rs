@@ -166,11 +166,12 @@ impl Cutter {
         } else {
             self.follow(c, script);
         }
-        self.scanner.push(c);
+        self.scanner.push(c, script);
         let before = self.at;
         let spent = self.at.tokens - self.cluster.tokens;
         self.at.end += c.len_utf8() as u64;
-        self.at.tokens += self.estimator.push(c).min(self.cluster_cost_max().saturating_sub(spent));
+        self.at.tokens +=
+            self.estimator.push(c, script).min(self.cluster_cost_max().saturating_sub(spent));
         self.keep_bounds(c, before);
         match script {
             Script::Newline => self.newline(c),

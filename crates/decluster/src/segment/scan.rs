@@ -105,11 +105,11 @@ impl Default for Scanner {
 }
 
 impl Scanner {
-    pub(super) fn push(&mut self, c: char) {
-        match chars::script(c) {
+    pub(super) fn push(&mut self, c: char, script: Script) {
+        match script {
             Script::Newline => self.newline(c),
             Script::Blank => self.blank(),
-            script => self.ink(c, script),
+            _ => self.ink(c, script),
         }
         self.previous = Some(c);
     }
@@ -133,14 +133,15 @@ impl Scanner {
         } else {
             Abbreviation::None
         };
-        let word = self.word.text();
+        let (word, mode) = (self.word.text(), self.mode());
         Left {
             term: self.term,
             abbreviation,
-            mode: self.mode(),
+            mode,
             marker: self.first && is_marker(word),
             dash: matches!(word, "–" | "--") || (word == "-" && self.after_word),
-            relation: words::has(words::RELATIONS, word) || word.ends_with("\\\\"),
+            relation: matches!(mode, Mode::Inline | Mode::Display)
+                && (words::has(words::RELATIONS, word) || word.ends_with("\\\\")),
             quoted: self.quoted,
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
         }
@@ -316,7 +317,7 @@ mod tests {
 
     fn scan(text: &str) -> Scanner {
         let mut scanner = Scanner::default();
-        text.chars().for_each(|c| scanner.push(c));
+        text.chars().for_each(|c| scanner.push(c, chars::script(c)));
         scanner
     }
 

@@ -4,7 +4,7 @@
 //! an offset depends only on the text before it, and the tokens of any span are a difference of two sums.
 //! Weights were fitted against `o200k_base`; they err by about a tenth per block.
 
-use super::chars::{self, Script};
+use super::chars::Script;
 
 /// Sixteenths in one token.
 pub(super) const TOKEN: u64 = 16;
@@ -15,6 +15,10 @@ pub(super) struct Estimator {
     run: Run,
     length: u32,
     marked: bool,
+    /// The word's first letters in lower case, one a byte; zero once it has more than four.
+    letters: u32,
+    /// How many words have gone by without an English one; see [`FOREIGN`].
+    foreign: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +38,7 @@ enum Run {
 
 impl Estimator {
     /// The share of `c`, in sixteenths.
-    pub(super) fn push(&mut self, c: char) -> u64 {
-        let script = chars::script(c);
+    pub(super) fn push(&mut self, c: char, script: Script) -> u64 {
         let late = match (self.run, script) {
             (Run::Apostrophe, Script::Latin) => {
                 self.run = Run::Latin;
@@ -48,6 +51,9 @@ impl Estimator {
             }
             _ => 0,
         };
+        if self.run == Run::Latin && script != Script::Latin {
+            self.word_ends();
+        }
         late + match script {
             Script::Latin => self.latin(c),
             Script::Cased => {
@@ -81,7 +87,27 @@ impl Estimator {
         let n = self.enter(Run::Latin);
         let mark = if c.is_ascii() || (self.marked && n > 1) { 0 } else { LATIN_MARK };
         self.marked = !c.is_ascii() || (self.marked && n > 1);
-        mark + if n == 1 { LATIN_WORD } else { per_letter(n, 6, LATIN_LETTER) }
+        let letter = u32::from(c.to_ascii_lowercase() as u8);
+        self.letters = match n {
+            1 => letter,
+            2..=4 => self.letters << 8 | letter,
+            _ => 0,
+        };
+        mark + if n == 1 {
+            LATIN_WORD
+        } else if self.foreign >= FOREIGN {
+            per_letter(n, 3, FOREIGN_LETTER)
+        } else {
+            per_letter(n, 6, LATIN_LETTER)
+        }
+    }
+
+    fn word_ends(&mut self) {
+        if ENGLISH.contains(&self.letters) {
+            self.foreign = self.foreign.saturating_sub(ENGLISH_WORD);
+        } else if self.length > 1 {
+            self.foreign = (self.foreign + 1).min(FOREIGN_MAX);
+        }
     }
 
     fn punctuation(&mut self, c: char) -> u64 {
@@ -121,6 +147,37 @@ fn every(n: u32, period: u32) -> u64 {
 const LATIN_WORD: u64 = 17;
 const LATIN_LETTER: u64 = 1;
 const LATIN_MARK: u64 = 6;
+/// The vocabulary knows English words whole and cuts those of other languages. A language shows in its
+/// small words: in English one in four is in the list below, so that this many others in a row say that
+/// it is another.
+const FOREIGN: u8 = 24;
+const FOREIGN_MAX: u8 = 40;
+const FOREIGN_LETTER: u64 = 2;
+const ENGLISH_WORD: u8 = 8;
+const ENGLISH: [u32; 12] = [
+    packed(b"the"),
+    packed(b"of"),
+    packed(b"and"),
+    packed(b"to"),
+    packed(b"that"),
+    packed(b"is"),
+    packed(b"it"),
+    packed(b"for"),
+    packed(b"this"),
+    packed(b"are"),
+    packed(b"with"),
+    packed(b"we"),
+];
+
+const fn packed(word: &[u8]) -> u32 {
+    let (mut letters, mut at) = (0, 0);
+    while at < word.len() {
+        letters = letters << 8 | word[at] as u32;
+        at += 1;
+    }
+    letters
+}
+
 const CASED_WORD: u64 = 20;
 const CASED_LETTER: u64 = 3;
 const DIGIT_GROUP: u64 = 24;
@@ -132,10 +189,11 @@ const BLANKS: u64 = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::chars;
 
     fn sum(text: &str) -> u64 {
         let mut estimator = Estimator::default();
-        text.chars().map(|c| estimator.push(c)).sum()
+        text.chars().map(|c| estimator.push(c, chars::script(c))).sum()
     }
 
     #[test]
