@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use decluster::sse::{Decoder, Frame, TooLarge};
 use serde_json::Value;
 
+pub mod drive;
 pub mod streams;
 
 /// The cap the tests give a decoder: more than any recorded event needs.

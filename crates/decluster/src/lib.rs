@@ -1,4 +1,31 @@
-//! decluster: the clustered stream of a reasoning model, as a steady flow.
+//! The clustered stream of a reasoning model, as a steady flow.
+//!
+//! ```
+//! use decluster::{Config, Delta, Engine, Kind, Nanos, Output};
+//!
+//! let mut now = Nanos::ZERO; // the caller's clock; here one that leaps
+//! let mut engine = Engine::new(&Config::default(), now);
+//! let burst = "First, the retry. It runs on a half-read chunk, so the whole call is billed twice.";
+//! engine.push(now, Delta { kind: Kind::Reasoning, index: 0, text: burst, tokens: None })?;
+//! engine.finish(now);
+//!
+//! let mut shown = String::new();
+//! loop {
+//!     match engine.poll(now) {
+//!         Output::Piece(piece) => shown.push_str(piece.text),
+//!         Output::Wait(at) => now = at, // sleep until then, or until there is input
+//!         Output::NeedInput => unreachable!("it was finished"),
+//!         Output::Finished => break,
+//!         _ => {}
+//!     }
+//! }
+//! assert_eq!(shown, burst);
+//! # Ok::<(), decluster::PushError>(())
+//! ```
+//!
+//! One direction: `bytes -> events -> deltas -> blocks -> pieces`. Each stage can be used alone:
+//! [`sse`], [`wire`] (feature `wire`), [`segment`], [`Engine`]; [`Rewriter`] joins them all. There is no IO, no
+//! clock, no thread, no randomness and no `unsafe` in this crate; it is `no_std` with `alloc`.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -7,12 +34,28 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[cfg(feature = "wire")]
+mod collect;
+mod config;
 mod delta;
-pub mod sse;
+mod engine;
+mod pace;
+mod queue;
+mod release;
+#[cfg(feature = "wire")]
+mod rewrite;
 pub mod segment;
+pub mod sse;
 mod time;
 #[cfg(feature = "wire")]
 pub mod wire;
 
+#[cfg(feature = "wire")]
+pub use collect::{Collected, Collector};
+pub use config::{Config, ConfigError, PARAMETERS, Parameter, ParameterUnit};
 pub use delta::{Delta, Kind};
+pub use engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
+#[cfg(feature = "wire")]
+pub use rewrite::{Rewriter, RewriterError, RewriterOptions, Rewritten};
+pub use segment::Boundary;
 pub use time::Nanos;

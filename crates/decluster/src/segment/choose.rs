@@ -46,6 +46,11 @@ impl Chooser {
         self.start
     }
 
+    /// A place where the block ends unless its sentence ends soon.
+    pub(super) fn candidate(&self) -> Option<Edge> {
+        self.candidate
+    }
+
     /// No block is larger, in sixteenths of a token.
     pub(super) fn cap(&self) -> u64 {
         self.limits.cap

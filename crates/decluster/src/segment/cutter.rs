@@ -145,6 +145,13 @@ impl Cutter {
         self.ends.pop_front()
     }
 
+    /// The first place behind the last block end that may yet prove to be one: its look-ahead is not there.
+    pub fn undecided(&self) -> Option<u64> {
+        let waiting = self.waiting.as_ref().map(|waiting| waiting.at.end);
+        let candidate = self.chooser.candidate().map(|edge| edge.end);
+        waiting.into_iter().chain(candidate).filter(|end| *end > self.chooser.start().end).min()
+    }
+
     /// All text seen, with the boundary that stands there if nothing follows.
     pub fn end(&self) -> Edge {
         self.at.edge(self.standing())

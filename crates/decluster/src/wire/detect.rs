@@ -72,7 +72,6 @@ const OTHER_KEYS: [&str; 9] = [
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
     use super::*;
     use crate::wire::json::Value;

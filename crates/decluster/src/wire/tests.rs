@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;

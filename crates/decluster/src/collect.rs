@@ -1,0 +1,124 @@
+//! A stream read to its end without pacing: what a batch job wants of it.
+
+use crate::config::Config;
+use crate::delta::Kind;
+use crate::sse::{Decoder, TooLarge};
+use crate::wire::{self, Answer, Dialect, Reader};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Puts the texts of a stream together.
+///
+/// ```
+/// use decluster::{Collector, Config};
+/// let mut collector = Collector::new(&Config::default(), None);
+/// collector.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n")?;
+/// collector.finish()?;
+/// assert_eq!(collector.text(0).map(|text| text.output.as_str()), Some("Hi"));
+/// # Ok::<(), decluster::sse::TooLarge>(())
+/// ```
+#[derive(Debug)]
+pub struct Collector {
+    decoder: Decoder,
+    reader: Reader,
+    lines: bool,
+    max_event_bytes: usize,
+    texts: Vec<Collected>,
+}
+
+/// All text of one choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The choice.
+    pub index: u32,
+    /// Its reasoning.
+    pub reasoning: String,
+    /// Its output.
+    pub output: String,
+}
+
+impl Collector {
+    /// A collector for one stream; `None` tells the dialect from the first event. Of `config` only
+    /// `max_event_bytes` counts. The texts themselves are not bounded.
+    pub fn new(config: &Config, dialect: Option<Dialect>) -> Self {
+        let max_event_bytes = config.max_event_bytes as usize;
+        Self {
+            decoder: Decoder::new(max_event_bytes),
+            reader: Reader::new(dialect),
+            lines: false,
+            max_event_bytes,
+            texts: Vec::new(),
+        }
+    }
+
+    /// Takes in bytes of the stream, cut anywhere.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if an event exceeds `max_event_bytes`; what came before it is kept.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+        self.decoder.push(bytes);
+        self.pump()
+    }
+
+    /// Takes in one line, with or without its terminator.
+    ///
+    /// # Errors
+    /// As [`Collector::push`].
+    pub fn push_line(&mut self, line: &[u8]) -> Result<(), TooLarge> {
+        if !self.lines {
+            self.lines = true;
+            self.decoder = Decoder::new(self.max_event_bytes).with_lines(wire::is_complete);
+        }
+        self.decoder.push_line(line);
+        self.pump()
+    }
+
+    /// The stream is at its end: settles the verdict.
+    ///
+    /// # Errors
+    /// As [`Collector::push`].
+    pub fn finish(&mut self) -> Result<(), TooLarge> {
+        self.decoder.finish();
+        let pumped = self.pump();
+        self.reader.finish();
+        pumped
+    }
+
+    /// The texts so far, one for each choice that had any, in the order the choices began.
+    pub fn texts(&self) -> &[Collected] {
+        &self.texts
+    }
+
+    /// The text of one choice.
+    pub fn text(&self, index: u32) -> Option<&Collected> {
+        self.texts.iter().find(|text| text.index == index)
+    }
+
+    /// What else the stream amounts to.
+    pub fn answer(&self) -> &Answer {
+        self.reader.answer()
+    }
+
+    /// The dialect, once it is known.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.reader.dialect()
+    }
+
+    fn pump(&mut self) -> Result<(), TooLarge> {
+        while let Some(frame) = self.decoder.poll()? {
+            for text in self.reader.read(&frame).texts {
+                let place = self.texts.iter().position(|t| t.index == text.index);
+                let place = place.unwrap_or_else(|| {
+                    self.texts.push(Collected { index: text.index, ..Collected::default() });
+                    self.texts.len() - 1
+                });
+                let collected = &mut self.texts[place];
+                match text.kind {
+                    Kind::Reasoning => collected.reasoning.push_str(&text.text),
+                    Kind::Output => collected.output.push_str(&text.text),
+                }
+            }
+        }
+        Ok(())
+    }
+}

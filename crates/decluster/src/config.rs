@@ -1,0 +1,286 @@
+//! Every parameter, once: name, unit, bounds, default and meaning. All languages read this table.
+//!
+//! A [`Config`] that exists is valid: values are checked one by one when they are set, so building an
+//! engine cannot fail.
+
+use crate::segment::SegmentConfig;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::time::Duration;
+
+macro_rules! parameters {
+    ($($(#[doc = $doc:literal])+ $name:ident: $unit:ident = $default:expr, $min:expr, $max:expr;)+) => {
+        /// The settings of one engine. Built from [`Config::default`] and [`Config::with`].
+        ///
+        /// ```
+        /// use decluster::Config;
+        /// let config = Config::default().with("max_delay", 800_000_000)?.with("unit", 1)?;
+        /// assert_eq!(config.get("max_delay"), Some(800_000_000));
+        /// # Ok::<(), decluster::ConfigError>(())
+        /// ```
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Config {
+            $(pub(crate) $name: u64,)+
+        }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        /// The parameters, in a fixed order; the place in this table is a parameter's number in C.
+        pub const PARAMETERS: &[Parameter] = &[
+            $(Parameter {
+                name: stringify!($name),
+                unit: ParameterUnit::$unit,
+                min: $min,
+                max: $max,
+                default: $default,
+                doc: concat!($($doc),+),
+            },)+
+        ];
+
+        impl Config {
+            fn slot(&mut self, name: &str) -> Option<&mut u64> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)+
+                    _ => None,
+                }
+            }
+
+            /// The value of a parameter in its table's unit; `None` if there is no such parameter.
+            pub fn get(&self, name: &str) -> Option<u64> {
+                match name {
+                    $(stringify!($name) => Some(self.$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+parameters! {
+    /// What is released at once: `block` whole semantic blocks, cut at a word only against a stall or a
+    /// deadline; `word` about 60 ms of text at a time; `whole` blocks that are late rather than cut.
+    unit: Unit = 0, 0, 2;
+    /// How releases are timed: `adaptive` learns the stream's silences; `fixed` is a token bucket of `rate`
+    /// and `burst`; `off` releases as soon as the text allows.
+    pace: Pace = 0, 0, 2;
+    /// Where blocks end: `semantic` at sentences, lines and clauses; `off` makes each delta a block, cut
+    /// nowhere and held for no half character.
+    segment: Segment = 0, 0, 1;
+    /// Tokens per block that the segmenter aims at, on average.
+    target: MilliTokens = 12_400, 4_000, 64_000;
+    /// The most that text is delayed: every byte leaves within this time of its arrival.
+    max_delay: Nanoseconds = 1_500_000_000, 100_000_000, 60_000_000_000;
+    /// How long the first text may wait for the end of its first word.
+    first_hold: Nanoseconds = 45_000_000, 0, 1_000_000_000;
+    /// How long text may still take once a tool call or the end is queued behind it.
+    max_tail: Nanoseconds = 300_000_000, 0, 10_000_000_000;
+    /// The longest silence a reader should see while there are words to show: then a block is cut at a word.
+    max_gap: Nanoseconds = 240_000_000, 20_000_000, 10_000_000_000;
+    /// How long a character that may still grow (an accent, an emoji sequence) is held at the end of the text.
+    grapheme_hold: Nanoseconds = 100_000_000, 0, 100_000_000;
+    /// Tokens per second of `pace = fixed`.
+    rate: Tokens = 240, 1, 1_000_000;
+    /// Tokens that `pace = fixed` lets through at once after a silence.
+    burst: Tokens = 32, 1, 1_000_000;
+    /// Bytes that may be queued. Intake should pause at half of it (`wants_input`) and resumes at a quarter;
+    /// beyond it a delta is refused as a whole.
+    max_queue_bytes: Bytes = 4_194_304, 65_536, 1_073_741_824;
+    /// Bytes of a single event or delta; a larger one is an error.
+    max_event_bytes: Bytes = 16_777_216, 1_024, 1_073_741_824;
+    /// Choices (`n`) that one stream may interleave.
+    max_choices: Count = 128, 1, 4_096;
+}
+
+/// One row of [`PARAMETERS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The name, the same in every language.
+    pub name: &'static str,
+    /// What the number counts.
+    pub unit: ParameterUnit,
+    /// The least value.
+    pub min: u64,
+    /// The greatest value.
+    pub max: u64,
+    /// The value when nothing is said.
+    pub default: u64,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// What a parameter's number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParameterUnit {
+    /// Nanoseconds. Python takes and gives seconds.
+    Nanoseconds,
+    /// LLM tokens, or tokens per second.
+    Tokens,
+    /// Thousandths of a token. Python takes and gives tokens.
+    MilliTokens,
+    /// Bytes.
+    Bytes,
+    /// A plain number.
+    Count,
+    /// A name out of `block`, `word`, `whole`, by its number.
+    Unit,
+    /// A name out of `adaptive`, `fixed`, `off`, by its number.
+    Pace,
+    /// A name out of `semantic`, `off`, by its number.
+    Segment,
+}
+
+impl ParameterUnit {
+    /// The names that the numbers 0, 1, … stand for; empty where the number is a quantity.
+    pub const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Unit => &["block", "word", "whole"],
+            Self::Pace => &["adaptive", "fixed", "off"],
+            Self::Segment => &["semantic", "off"],
+            _ => &[],
+        }
+    }
+}
+
+impl Config {
+    /// The same settings with one parameter changed, in the unit of its table row.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if there is no such parameter or the value is out of its bounds.
+    pub fn with(mut self, name: &str, value: u64) -> Result<Self, ConfigError> {
+        self.set(name, value)?;
+        Ok(self)
+    }
+
+    /// The same settings with one parameter of a closed set changed, by name: `unit`, `pace`, `segment`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if there is no such parameter, or the choice is none of its names.
+    pub fn with_choice(self, name: &str, choice: &str) -> Result<Self, ConfigError> {
+        let parameter = parameter(name)?;
+        let number = parameter.unit.names().iter().position(|n| *n == choice);
+        match number {
+            Some(number) => self.with(name, number as u64),
+            None => Err(ConfigError::Choice { parameter, choice: choice.to_string() }),
+        }
+    }
+
+    /// The same settings with one time changed: `max_delay`, `first_hold`, `max_tail`, `max_gap`,
+    /// `grapheme_hold`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if there is no such parameter or the value is out of its bounds.
+    pub fn with_duration(self, name: &str, value: Duration) -> Result<Self, ConfigError> {
+        self.with(name, crate::Nanos::from(value).0)
+    }
+
+    /// What the segmenter is to aim at.
+    pub fn segmenting(&self) -> SegmentConfig {
+        let tenths = u32::try_from(self.target / 100).unwrap_or(u32::MAX);
+        // The bounds of the table are the segmenter's own.
+        SegmentConfig::default().target_tenths_of_token(tenths).unwrap_or_default()
+    }
+
+    /// Changes one parameter, in the unit of its table row.
+    ///
+    /// # Errors
+    /// [`ConfigError`], and then nothing is changed.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), ConfigError> {
+        let parameter = parameter(name)?;
+        if value < parameter.min || value > parameter.max {
+            return Err(ConfigError::Bounds { parameter, value });
+        }
+        if let Some(slot) = self.slot(name) {
+            *slot = value;
+        }
+        Ok(())
+    }
+}
+
+fn parameter(name: &str) -> Result<&'static Parameter, ConfigError> {
+    PARAMETERS
+        .iter()
+        .find(|p| p.name == name)
+        .ok_or_else(|| ConfigError::Unknown { name: name.to_string() })
+}
+
+/// The caller set a parameter that does not exist, or to a value it cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// There is no parameter of this name.
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// The value lies outside the bounds.
+    Bounds {
+        /// The parameter.
+        parameter: &'static Parameter,
+        /// What was asked for.
+        value: u64,
+    },
+    /// The parameter has no such choice.
+    Choice {
+        /// The parameter.
+        parameter: &'static Parameter,
+        /// What was asked for.
+        choice: String,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name } => {
+                write!(f, "no parameter {name:?}; there are:")?;
+                PARAMETERS.iter().try_for_each(|p| write!(f, " {}", p.name))
+            }
+            Self::Bounds { parameter: p, value } => {
+                write!(f, "{} = {value} is out of bounds: {} to {}", p.name, p.min, p.max)
+            }
+            Self::Choice { parameter: p, choice } => {
+                write!(f, "{} = {choice:?} is none of:", p.name)?;
+                p.unit.names().iter().try_for_each(|n| write!(f, " {n}"))
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_lie_within_their_own_bounds() {
+        let config = Config::default();
+        for p in PARAMETERS {
+            assert!((p.min..=p.max).contains(&p.default), "{}", p.name);
+            assert_eq!(config.get(p.name), Some(p.default));
+        }
+    }
+
+    #[test]
+    fn a_refused_value_changes_nothing_and_is_named() {
+        let mut config = Config::default();
+        let error = config.set("max_delay", 1).unwrap_err();
+        assert_eq!(config, Config::default());
+        assert_eq!(error.to_string(), "max_delay = 1 is out of bounds: 100000000 to 60000000000");
+        assert!(config.set("max_dealy", 1).unwrap_err().to_string().contains("max_delay"));
+        let error = Config::default().with_choice("unit", "sentence").unwrap_err();
+        assert_eq!(error.to_string(), "unit = \"sentence\" is none of: block word whole");
+    }
+
+    #[test]
+    fn a_character_is_never_held_longer_than_text_may_be() {
+        let max = |name| parameter(name).unwrap();
+        assert!(max("grapheme_hold").max <= max("max_delay").min);
+    }
+}

@@ -1,0 +1,559 @@
+//! The engine: joins queue, segmenter and pacer. It does no parsing and no arithmetic of its own.
+//!
+//! Time enters in [`Engine::push`], [`Engine::mark`], [`Engine::finish`] and [`Engine::poll`] only. What goes
+//! next, and when, is decided whenever something arrives or leaves and holds in between, so
+//! [`Output::Wait`] is a promise in both directions: nothing goes earlier, something goes then.
+
+use crate::config::Config;
+use crate::delta::{Delta, Kind};
+use crate::pace::{self, Pacer, Tail};
+use crate::queue::{Item, Queue, Refused};
+use crate::release::{Moment, Release, Rules};
+use crate::segment::{Boundary, Edge};
+use crate::time::Nanos;
+use alloc::collections::VecDeque;
+use core::fmt;
+
+/// Takes the deltas of one stream and gives them back as paced pieces.
+///
+/// Bounded by [`Config`]; never panics, whatever the text, the order of calls or the clock.
+#[derive(Debug)]
+pub struct Engine {
+    rules: Rules,
+    max_tail: Nanos,
+    max_queue_bytes: usize,
+    max_event_bytes: usize,
+    queue: Queue,
+    pacer: Pacer,
+    /// The latest time seen; a clock that runs backwards stands still.
+    clock: Nanos,
+    plan: Plan,
+    /// Tool calls and ends that are queued: number, time to be out, credit that arrived before.
+    tails: VecDeque<(u64, Nanos, u64)>,
+    flush_before: u64,
+    finished: bool,
+    paused: bool,
+    arrived: u64,
+    left: u64,
+    seq: u64,
+    attempt: u32,
+    stats: Stats,
+}
+
+/// What [`Engine::poll`] gives. Text is borrowed until the next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output<'a> {
+    /// Text to show now.
+    Piece(Piece<'a>),
+    /// A mark whose turn has come: the number given to [`Engine::mark`].
+    Mark(u64),
+    /// Something that happened.
+    Event(Event),
+    /// Nothing before this time unless there is input; then something.
+    Wait(Nanos),
+    /// Nothing until there is input.
+    NeedInput,
+    /// Everything is out and no more will come.
+    Finished,
+}
+
+/// Something that happened in the stream, in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// [`Engine::begin_attempt`] was called: what follows is attempt number `attempt`, the first being 1.
+    Restarted {
+        /// Number of the attempt.
+        attempt: u32,
+    },
+}
+
+/// What is released at once: a block, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Piece<'a> {
+    /// The text. Empty for a part of a token count without text.
+    pub text: &'a str,
+    /// Reasoning or output.
+    pub kind: Kind,
+    /// The choice.
+    pub index: u32,
+    /// Numbers all pieces, marks and events of an engine in the order they leave, from 0.
+    pub seq: u64,
+    /// Number of the block within its choice, from 0.
+    pub block: u64,
+    /// Number of this piece within its block, from 0.
+    pub part: u32,
+    /// What stands at its end.
+    pub boundary: Boundary,
+    /// Whether the block is known to end here.
+    pub ends_block: bool,
+    /// Estimate of its LLM tokens; the estimates of a stream's pieces add up to that of its text.
+    pub tokens: u32,
+    /// Number of the delta that holds its last byte: the n-th accepted push, from 0.
+    pub origin: u64,
+    /// When its first byte arrived.
+    pub arrived: Nanos,
+}
+
+impl Piece<'_> {
+    /// The same piece with its text kept elsewhere.
+    #[cfg(feature = "wire")]
+    pub(crate) fn with_text(self, text: &str) -> Piece<'_> {
+        let Self {
+            kind,
+            index,
+            seq,
+            block,
+            part,
+            boundary,
+            ends_block,
+            tokens,
+            origin,
+            arrived,
+            ..
+        } = self;
+        Piece { text, kind, index, seq, block, part, boundary, ends_block, tokens, origin, arrived }
+    }
+}
+
+/// What to do with queued text on [`Engine::cancel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// It leaves at once, then the engine is finished.
+    Flush,
+    /// It is forgotten.
+    Drop,
+}
+
+/// Counters of one engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Deltas accepted.
+    pub deltas: u64,
+    /// Pieces released.
+    pub pieces: u64,
+    /// Blocks of which something was released.
+    pub blocks: u64,
+    /// Pieces that ended inside a block.
+    pub cuts: u64,
+    /// Tokens that came in, by the estimate.
+    pub tokens_in: u64,
+    /// Tokens that went out, by the estimate.
+    pub tokens_out: u64,
+    /// Bytes of text that came in.
+    pub bytes_in: u64,
+    /// Bytes of text that went out.
+    pub bytes_out: u64,
+    /// Bytes queued, with the bookkeeping of deltas and marks.
+    pub queued_bytes: u64,
+    /// The longest time that the first byte of a piece was delayed.
+    pub max_delay: Nanos,
+    /// Mean rate of release at the last plan, in tokens per second.
+    pub rate: u64,
+}
+
+/// Why [`Engine::push`] or [`Engine::mark`] refused; the engine is as it was. The caller's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PushError {
+    /// The queue would exceed `max_queue_bytes`: poll first.
+    Full {
+        /// Bytes queued.
+        queued: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// The delta exceeds `max_event_bytes`.
+    TooLarge {
+        /// Bytes of the delta.
+        bytes: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// The stream has more choices than `max_choices`.
+    TooManyChoices {
+        /// The index that would have been one too many.
+        index: u32,
+    },
+    /// The engine was finished or cancelled before.
+    Finished,
+}
+
+/// What goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plan {
+    Nothing,
+    Mark { at: Nanos },
+    Lane { at: Nanos, place: usize, release: Release },
+}
+
+impl Engine {
+    /// An engine for one stream. `now` is the first reading of the caller's monotonic clock.
+    pub fn new(config: &Config, now: Nanos) -> Self {
+        Self {
+            rules: Rules::new(config),
+            max_tail: Nanos(config.max_tail),
+            max_queue_bytes: config.max_queue_bytes as usize,
+            max_event_bytes: config.max_event_bytes as usize,
+            queue: Queue::new(config),
+            pacer: Pacer::new(config),
+            clock: now,
+            plan: Plan::Nothing,
+            tails: VecDeque::new(),
+            flush_before: 0,
+            finished: false,
+            paused: false,
+            arrived: 0,
+            left: 0,
+            seq: 0,
+            attempt: 1,
+            stats: Stats::default(),
+        }
+    }
+
+    /// Takes in one delta, as a whole or not at all. A delta without text and without tokens is nothing.
+    ///
+    /// # Errors
+    /// [`PushError`]; the engine is then as it was.
+    pub fn push(&mut self, now: Nanos, delta: Delta<'_>) -> Result<(), PushError> {
+        if self.finished {
+            return Err(PushError::Finished);
+        }
+        if delta.text.len() > self.max_event_bytes {
+            return Err(PushError::TooLarge {
+                bytes: delta.text.len(),
+                limit: self.max_event_bytes,
+            });
+        }
+        if delta.text.is_empty() && delta.tokens.unwrap_or(0) == 0 {
+            self.tick(now);
+            return Ok(());
+        }
+        let weight = self.queue.push(now.max(self.clock), &delta, self.stats.deltas);
+        let weight = weight.map_err(|refused| self.explain(refused, delta.index))?;
+        let now = self.tick(now);
+        self.stats.deltas += 1;
+        self.stats.tokens_in = self.stats.tokens_in.saturating_add(weight);
+        self.stats.bytes_in += delta.text.len() as u64;
+        self.arrived = self.arrived.saturating_add(pace::credit(weight));
+        self.pacer.arrived(now, pace::credit(weight));
+        self.replan(now);
+        Ok(())
+    }
+
+    /// Queues an opaque number behind everything that has arrived; it comes back as [`Output::Mark`] in its
+    /// place. With `hurry`, the block before it ends here and all queued text leaves within `max_tail`.
+    ///
+    /// # Errors
+    /// [`PushError`]; the engine is then as it was.
+    pub fn mark(&mut self, now: Nanos, id: u64, hurry: bool) -> Result<(), PushError> {
+        self.queue_mark(now, Item::Caller(id), hurry)
+    }
+
+    /// What comes after this belongs to other blocks than what came before.
+    pub fn end_block(&mut self, now: Nanos) {
+        let now = self.tick(now);
+        self.queue.end_blocks(now);
+        self.replan(now);
+    }
+
+    /// The stream starts again: queues [`Event::Restarted`] in its place and ends the blocks before it.
+    ///
+    /// # Errors
+    /// [`PushError`]; the engine is then as it was.
+    pub fn begin_attempt(&mut self, now: Nanos) -> Result<(), PushError> {
+        self.queue_mark(now, Item::Restarted(self.attempt + 1), true)?;
+        self.attempt += 1;
+        Ok(())
+    }
+
+    /// No more input will come: what is queued leaves within `max_tail`, then [`Output::Finished`].
+    pub fn finish(&mut self, now: Nanos) {
+        let now = self.tick(now);
+        if !self.finished {
+            self.finished = true;
+            self.queue.end_blocks(now);
+            self.tails.push_back((u64::MAX, now.after(self.max_tail), self.arrived));
+            self.replan(now);
+        }
+    }
+
+    /// Stops pacing what is queued at present: it is due at once. A character that may still grow is held
+    /// as ever.
+    pub fn flush(&mut self) {
+        self.flush_before = self.queue.next_number();
+        self.replan(self.clock);
+    }
+
+    /// Ends the stream early: what is queued leaves at once or is forgotten, nothing more is taken in.
+    pub fn cancel(&mut self, how: Cancel) {
+        match how {
+            Cancel::Flush => {
+                self.finish(self.clock);
+                self.flush();
+            }
+            Cancel::Drop => {
+                self.finished = true;
+                self.queue.clear();
+                self.pacer.clear();
+                self.plan = Plan::Nothing;
+            }
+        }
+    }
+
+    /// Whether the caller should go on reading its source: false from half of `max_queue_bytes` on, true
+    /// again below a quarter.
+    pub fn wants_input(&self) -> bool {
+        !self.finished && !self.paused
+    }
+
+    /// What to do now. Call it until it gives [`Output::Wait`], [`Output::NeedInput`] or
+    /// [`Output::Finished`]; after `Wait(at)` again at `at`, or after input.
+    ///
+    /// A call up to 100 ms late gets what is due at once. After a longer absence the deadline clock stood
+    /// still meanwhile, and what is queued flows out within `max_delay`.
+    pub fn poll(&mut self, now: Nanos) -> Output<'_> {
+        let now = self.tick(now);
+        match self.plan {
+            Plan::Nothing if self.finished => Output::Finished,
+            Plan::Nothing => Output::NeedInput,
+            Plan::Mark { at } | Plan::Lane { at, .. } if at > now => Output::Wait(at),
+            Plan::Mark { at } => self.release_mark(at, now),
+            Plan::Lane { at, place, release } => {
+                let at = self.account_for_lateness(at, now);
+                match release {
+                    Release::Text(cut) => self.release_text(at, now, place, cut),
+                    Release::Count(tokens) => self.release_count(at, now, place, tokens),
+                }
+            }
+        }
+    }
+
+    /// Counters so far.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            tokens_in: self.stats.tokens_in / 16,
+            queued_bytes: self.queue.bytes() as u64,
+            rate: self.pacer.rate() / pace::CREDIT,
+            ..self.stats
+        }
+    }
+
+    /// Whether deltas of so many bytes together would be taken now.
+    #[cfg(feature = "wire")]
+    pub(crate) fn fits(&self, bytes: usize, deltas: usize) -> bool {
+        self.queue.fits(bytes, deltas)
+    }
+
+    /// Whether a delta of this choice would not be one choice too many.
+    #[cfg(feature = "wire")]
+    pub(crate) fn has_choice_for(&self, index: u32) -> bool {
+        self.queue.has_lane_for(index)
+    }
+
+    fn queue_mark(&mut self, now: Nanos, item: Item, hurry: bool) -> Result<(), PushError> {
+        if self.finished {
+            return Err(PushError::Finished);
+        }
+        let number = self.queue.next_number();
+        let queued = self.queue.mark(now.max(self.clock), item, hurry);
+        queued.map_err(|refused| self.explain(refused, 0))?;
+        let now = self.tick(now);
+        if hurry {
+            self.tails.push_back((number, now.after(self.max_tail), self.arrived));
+        }
+        self.replan(now);
+        Ok(())
+    }
+
+    fn release_mark(&mut self, at: Nanos, now: Nanos) -> Output<'_> {
+        let at = self.account_for_lateness(at, now);
+        let Some(mark) = self.queue.pop_mark() else { return Output::NeedInput };
+        if mark.hurry {
+            self.tails.pop_front();
+        }
+        self.seq += 1;
+        self.plan_at(at);
+        match mark.item {
+            Item::Caller(id) => Output::Mark(id),
+            Item::Restarted(attempt) => Output::Event(Event::Restarted { attempt }),
+        }
+    }
+
+    fn release_text(&mut self, at: Nanos, now: Nanos, place: usize, cut: Edge) -> Output<'_> {
+        let lane = &self.queue.lanes[place];
+        let (from, index, block, part) = (lane.head, lane.index, lane.block, lane.part);
+        let ends_block = lane.block_end().is_some_and(|(end, _)| end.end == cut.end);
+        let arrived = lane.arrival(from.end);
+        let Some(run) = self.queue.release(place, cut) else { return Output::NeedInput };
+        let lane = &mut self.queue.lanes[place];
+        lane.advance(cut);
+        lane.part += 1;
+        let weight = cut.tokens - from.tokens;
+        let tokens = (cut.tokens / 16 - from.tokens / 16) as u32;
+        self.count(now, arrived, part, ends_block, u64::from(tokens));
+        self.stats.bytes_out += cut.end - from.end;
+        self.spend(at, weight);
+        Output::Piece(Piece {
+            text: self.queue.lanes[place].slice(from.end, cut.end),
+            kind: run.kind,
+            index,
+            seq: self.seq - 1,
+            block,
+            part,
+            boundary: cut.boundary,
+            ends_block,
+            tokens,
+            origin: run.delta,
+            arrived,
+        })
+    }
+
+    fn release_count(&mut self, at: Nanos, now: Nanos, place: usize, tokens: u32) -> Output<'_> {
+        let Some(run) = self.queue.release_count(place, tokens) else { return Output::NeedInput };
+        self.count(now, run.arrived, 0, true, u64::from(tokens));
+        let (index, block) = (self.queue.lanes[place].index, self.queue.lanes[place].block - 1);
+        self.spend(at, u64::from(tokens) * 16);
+        Output::Piece(Piece {
+            text: "",
+            kind: run.kind,
+            index,
+            seq: self.seq - 1,
+            block,
+            part: 0,
+            boundary: Boundary::Grapheme,
+            ends_block: true,
+            tokens,
+            origin: run.delta,
+            arrived: run.arrived,
+        })
+    }
+
+    fn count(&mut self, now: Nanos, arrived: Nanos, part: u32, ends_block: bool, tokens: u64) {
+        let stats = &mut self.stats;
+        stats.pieces += 1;
+        stats.blocks += u64::from(part == 0);
+        stats.cuts += u64::from(!ends_block);
+        stats.tokens_out += tokens;
+        stats.max_delay = stats.max_delay.max(now.since(arrived));
+        self.seq += 1;
+    }
+
+    fn spend(&mut self, at: Nanos, weight: u64) {
+        let credit = pace::credit(weight);
+        self.left = self.left.saturating_add(credit);
+        self.pacer.released(at, credit);
+        self.plan_at(at);
+    }
+
+    /// Plans anew, unless something is overdue: a late consumer must not lose its place.
+    fn replan(&mut self, now: Nanos) {
+        match self.plan {
+            Plan::Mark { at } | Plan::Lane { at, .. } if at < now => self.note_watermarks(),
+            _ => self.plan_at(now),
+        }
+    }
+
+    fn plan_at(&mut self, now: Nanos) {
+        self.note_watermarks();
+        let tail = self.tails.front().map(|(before, until, arrived)| {
+            (*before, Tail { left: arrived.saturating_sub(self.left), until: *until })
+        });
+        self.pacer.plan(now, tail.map(|(_, tail)| tail).filter(|tail| tail.left > 0));
+        let moment = Moment {
+            now,
+            due: self.pacer.due(),
+            stall: self.pacer.stall(),
+            quantum: self.pacer.quantum() / pace::credit(1),
+            backlog: self.pacer.backlog() / pace::credit(1),
+            flush_before: self.flush_before,
+            tail: tail.map(|(before, tail)| (before, tail.until)),
+            first: self.stats.pieces == 0,
+        };
+        let fence = self.queue.marks.front().map_or(u64::MAX, |mark| mark.number);
+        let mut held = false;
+        let mut best: Option<(Nanos, u64, usize, Release)> = None;
+        for (place, lane) in self.queue.lanes.iter_mut().enumerate() {
+            let Some(number) = lane.runs.front().map(|run| run.number) else { continue };
+            if number > fence {
+                continue;
+            }
+            held = true;
+            lane.enter_block();
+            if let Some((at, release)) = self.rules.next(lane, &moment)
+                && best.is_none_or(|(t, n, ..)| (at, number) < (t, n))
+            {
+                best = Some((at, number, place, release));
+            }
+        }
+        self.plan = match best {
+            Some((at, _, place, release)) => Plan::Lane { at, place, release },
+            None if !held && !self.queue.marks.is_empty() => Plan::Mark { at: now },
+            None => Plan::Nothing,
+        };
+    }
+
+    /// A release that is up to 100 ms late counts as done when it was due, so that lateness does not add up;
+    /// beyond that the consumer was away, and the deadline clock stood still.
+    fn account_for_lateness(&mut self, at: Nanos, now: Nanos) -> Nanos {
+        if now.since(at) <= LATE {
+            return at;
+        }
+        self.queue.shift(at, now);
+        self.pacer.absent(at, now);
+        let away = now.since(at);
+        for (_, until, _) in &mut self.tails {
+            *until = until.after(away).min(now.after(self.max_tail));
+        }
+        now
+    }
+
+    fn note_watermarks(&mut self) {
+        let (bytes, limit) = (self.queue.bytes(), self.max_queue_bytes);
+        if bytes >= limit / 2 {
+            self.paused = true;
+        } else if bytes < limit / 4 {
+            self.paused = false;
+        }
+    }
+
+    fn tick(&mut self, now: Nanos) -> Nanos {
+        self.clock = self.clock.max(now);
+        self.clock
+    }
+
+    fn explain(&self, refused: Refused, index: u32) -> PushError {
+        match refused {
+            Refused::Full => {
+                PushError::Full { queued: self.queue.bytes(), limit: self.max_queue_bytes }
+            }
+            Refused::TooManyLanes => PushError::TooManyChoices { index },
+        }
+    }
+}
+
+impl fmt::Display for PushError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { queued, limit } => write!(
+                f,
+                "the engine is full: {queued} bytes are queued of max_queue_bytes = {limit}; poll first"
+            ),
+            Self::TooLarge { bytes, limit } => {
+                write!(f, "a delta of {bytes} bytes exceeds max_event_bytes = {limit}")
+            }
+            Self::TooManyChoices { index } => {
+                write!(f, "choice {index} is more than max_choices allows")
+            }
+            Self::Finished => write!(f, "the engine was finished; it takes no more input"),
+        }
+    }
+}
+
+impl core::error::Error for PushError {}
+
+/// How late a consumer may be before it counts as having been away.
+const LATE: Nanos = Nanos::from_millis(100);

@@ -1,0 +1,260 @@
+//! When text goes: numbers only, never the text.
+//!
+//! The pacer is told what arrives and what leaves, in *credit*, and answers with two times: when the next
+//! release is [due](Pacer::due), and when a reader would begin to see a [stall](Pacer::stall). Rate and
+//! times are computed when something arrives or leaves and hold in between.
+//!
+//! The adaptive law is the second generation of the project's prototype: learn how long the silences
+//! between arrival groups are (a weighted quantile of the recent ones, after Moon, Kurose and Towsley 1998),
+//! spread the backlog over the silence expected now, keep a small reserve to drip through a late one, and
+//! never fall below the least rate that meets every deadline (the *Optimal Available* rule of speed scaling,
+//! Yao, Demers and Shenker 1995). Spending is a debt that is paid off at the rate, as in str0m's leaky
+//! bucket: nothing is saved up while idle, so no burst follows a silence.
+
+mod bucket;
+mod control;
+mod estimate;
+
+use crate::Nanos;
+use crate::config::Config;
+use bucket::{Backlog, Debt, TokenBucket};
+use control::{Inputs, Law};
+use estimate::Estimator;
+
+/// Parts of one token: the unit of the bucket. The segmenter counts in sixteenths of a token.
+pub(crate) const CREDIT: u64 = 4_096;
+
+/// `tokens` sixteenths of a token, as credit.
+pub(crate) const fn credit(sixteenths: u64) -> u64 {
+    sixteenths.saturating_mul(CREDIT / 16)
+}
+
+/// What still has to leave before a point in the stream, and when: a tail.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    /// Credit that is queued before the point.
+    pub left: u64,
+    /// When the last of it must have left.
+    pub until: Nanos,
+}
+
+/// Times the releases of one stream.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    mode: Mode,
+    backlog: Backlog,
+    debt: Debt,
+    max_gap: Nanos,
+    due: Nanos,
+}
+
+/// The three ways to time releases.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one for each stream, and nearly always the large one"
+)]
+enum Mode {
+    /// Learns the stream and spreads the backlog over the silence it expects.
+    Adaptive { estimator: Estimator, law: Law },
+    /// A plain token bucket, under the same hard bound on delay.
+    Fixed(TokenBucket),
+    /// Everything is due at once.
+    Off,
+}
+
+impl Pacer {
+    pub(crate) fn new(config: &Config) -> Self {
+        let max_delay = Nanos(config.max_delay);
+        Self {
+            mode: match config.pace {
+                0 => Mode::Adaptive { estimator: Estimator::new(max_delay), law: Law::BALANCED },
+                1 => Mode::Fixed(TokenBucket::new(config.rate * CREDIT, config.burst * CREDIT)),
+                _ => Mode::Off,
+            },
+            backlog: Backlog::new(max_delay),
+            debt: Debt::default(),
+            max_gap: Nanos(config.max_gap),
+            due: Nanos::ZERO,
+        }
+    }
+
+    /// A raw delta of this much credit came in.
+    pub(crate) fn arrived(&mut self, now: Nanos, credit: u64) {
+        if let Mode::Adaptive { estimator, .. } = &mut self.mode {
+            estimator.observe(now, credit);
+        }
+        self.backlog.add(now, credit);
+    }
+
+    /// This much credit left. A plan must follow before the next question.
+    pub(crate) fn released(&mut self, now: Nanos, credit: u64) {
+        self.backlog.take(credit);
+        self.debt.spend(now, credit);
+        if let Mode::Fixed(bucket) = &mut self.mode {
+            bucket.spend(now, credit);
+        }
+    }
+
+    /// Computes the rate and the next release from the state at `now`.
+    pub(crate) fn plan(&mut self, now: Nanos, tail: Option<Tail>) {
+        let floor = self.backlog.floor(now).max(tail.map_or(0, |t| t.rate(now)));
+        self.due = match &mut self.mode {
+            Mode::Adaptive { estimator, law } => {
+                let rate = law.rate(&Inputs {
+                    backlog: self.backlog.total(),
+                    mean: estimator.mean_rate(),
+                    horizon: estimator.horizon(now),
+                    max_delay: self.backlog.max_delay(),
+                    floor,
+                    ending: tail.is_some(),
+                });
+                self.debt.plan(now, rate)
+            }
+            Mode::Fixed(bucket) => {
+                let rate = floor.max(bucket.rate());
+                self.debt.plan(now, rate);
+                bucket.plan(now, rate)
+            }
+            Mode::Off => now,
+        };
+        self.due = self.due.min(self.stall());
+    }
+
+    /// When the next release is due, by the last plan.
+    pub(crate) fn due(&self) -> Nanos {
+        self.due
+    }
+
+    /// When the reader has seen nothing for `max_gap`; the end of time before the first release.
+    pub(crate) fn stall(&self) -> Nanos {
+        self.debt.last().map_or(Nanos::MAX, |last| last.after(self.max_gap))
+    }
+
+    /// About 60 ms of text at the planned rate, between 1 and 12 tokens.
+    pub(crate) fn quantum(&self) -> u64 {
+        match self.mode {
+            Mode::Off => CREDIT,
+            _ => mul_div(self.debt.rate(), QUANTUM, SECOND).clamp(CREDIT, 12 * CREDIT),
+        }
+    }
+
+    /// Credit per second at the last plan; zero when nothing is queued.
+    pub(crate) fn rate(&self) -> u64 {
+        self.debt.rate()
+    }
+
+    /// Credit that is queued.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.backlog.total()
+    }
+
+    /// The consumer was away: deadlines stood still from `from` to `now`.
+    pub(crate) fn absent(&mut self, from: Nanos, now: Nanos) {
+        self.backlog.shift(from, now);
+    }
+
+    /// Forgets what is queued.
+    pub(crate) fn clear(&mut self) {
+        self.backlog.clear();
+    }
+}
+
+impl Tail {
+    /// The rate that empties it in time, less a guard for what cannot be cut finely.
+    fn rate(self, now: Nanos) -> u64 {
+        mul_div(self.left, SECOND, self.until.since(now.after(TAIL_GUARD)).0.max(TAIL_LEAST))
+    }
+}
+
+/// `a * b / c` without overflow; saturates, and takes a zero divisor as one.
+pub(crate) fn mul_div(a: u64, b: u64, c: u64) -> u64 {
+    let c = c.max(1);
+    match a.checked_mul(b) {
+        Some(product) => product / c,
+        None => u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX),
+    }
+}
+
+/// Nanoseconds in a second.
+pub(crate) const SECOND: u64 = 1_000_000_000;
+/// A piece holds this much time: short enough to look continuous, long enough to be worth an event.
+const QUANTUM: u64 = 60_000_000;
+/// A tail aims to be out this much early: the last block is paid for after it has left.
+const TAIL_GUARD: Nanos = Nanos::from_millis(20);
+/// No rate is computed from less time than this.
+const TAIL_LEAST: u64 = 5_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pacer(pace: &str) -> Pacer {
+        Pacer::new(&Config::default().with_choice("pace", pace).unwrap())
+    }
+
+    /// Releases `size` credit whenever it is due, to the end; gives the times.
+    fn drain(pacer: &mut Pacer, mut now: Nanos, size: u64) -> std::vec::Vec<Nanos> {
+        let mut times = std::vec::Vec::new();
+        pacer.plan(now, None);
+        while pacer.backlog() > 0 {
+            now = now.max(pacer.due());
+            times.push(now);
+            pacer.released(now, size.min(pacer.backlog()));
+            pacer.plan(now, None);
+            assert!(times.len() < 10_000, "never ends");
+        }
+        times
+    }
+
+    #[test]
+    fn a_burst_is_spread_but_never_beyond_the_bound() {
+        let mut p = pacer("adaptive");
+        p.arrived(Nanos::ZERO, 100 * CREDIT);
+        let times = drain(&mut p, Nanos::ZERO, 4 * CREDIT);
+        assert_eq!(times[0], Nanos::ZERO, "the first goes at once");
+        assert!(times.last().unwrap() > &Nanos::from_millis(500), "{times:?}");
+        assert!(times.last().unwrap() <= &Nanos::from_millis(1500), "{times:?}");
+        let gap = times.windows(2).map(|w| w[1].since(w[0])).max().unwrap();
+        assert!(gap <= Nanos::from_millis(240), "{gap}");
+    }
+
+    #[test]
+    fn a_fixed_bucket_lets_the_burst_through_and_then_the_rate() {
+        let mut p = pacer("fixed");
+        p.arrived(Nanos::ZERO, 272 * CREDIT);
+        let times = drain(&mut p, Nanos::ZERO, CREDIT);
+        assert!(times[..32].iter().all(|t| *t == Nanos::ZERO));
+        let last = times.last().unwrap().0;
+        assert!((990_000_000..1_010_000_000).contains(&last), "240 more at 240 a second: {last}");
+    }
+
+    #[test]
+    fn without_pacing_everything_is_due() {
+        let mut p = pacer("off");
+        p.arrived(Nanos(5), 300 * CREDIT);
+        assert!(drain(&mut p, Nanos(5), CREDIT).iter().all(|t| *t == Nanos(5)));
+    }
+
+    #[test]
+    fn a_tail_leaves_in_time_and_evenly() {
+        let mut p = pacer("adaptive");
+        p.arrived(Nanos::ZERO, 200 * CREDIT);
+        let until = Nanos::from_millis(300);
+        let (mut now, mut times) = (Nanos::ZERO, std::vec::Vec::new());
+        while p.backlog() > 0 {
+            p.plan(now, Some(Tail { left: p.backlog(), until }));
+            now = now.max(p.due());
+            times.push(now);
+            p.released(now, 10 * CREDIT);
+        }
+        assert!(times.last().unwrap() <= &until, "{times:?}");
+        assert!(times[10] > Nanos::from_millis(100), "{times:?}");
+    }
+
+    #[test]
+    fn mul_div_saturates() {
+        assert_eq!(mul_div(u64::MAX, u64::MAX, 0), u64::MAX);
+        assert_eq!(mul_div(u64::MAX, 10, 20), u64::MAX / 2);
+    }
+}

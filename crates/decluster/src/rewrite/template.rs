@@ -1,0 +1,429 @@
+//! The events that are under way: kept as they came, written again when a piece of their text leaves.
+//!
+//! Every text of an event is one delta of the engine, numbered alike. A piece may take part of a text, or
+//! several texts of one choice; the event of the last one is the template it is written with.
+
+use crate::engine::Piece;
+use crate::sse::{Frame, Rewrite, rewrite};
+use crate::wire::{Edit, Reading, With, splice};
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// The events that are queued, in the order they came.
+#[derive(Debug, Default)]
+pub(super) struct Templates {
+    slots: VecDeque<Slot>,
+    /// Number of the first slot.
+    first_slot: u64,
+    texts: VecDeque<Text>,
+    /// Number of the first text: the engine's delta number.
+    first_text: u64,
+    bytes: usize,
+    /// Number of the last event that had one.
+    number: Option<u64>,
+    /// What was sent last ended with a CR.
+    after_cr: bool,
+    /// Output is the input, byte for byte, wherever line ends were cut.
+    verbatim: bool,
+}
+
+/// One event.
+#[derive(Debug)]
+struct Slot {
+    raw: Vec<u8>,
+    data: Data,
+    name: String,
+    /// Texts that have not left; 1 for an event that travels as a mark.
+    left: u32,
+    /// How many texts it has.
+    texts: u32,
+    rest: Vec<Range<usize>>,
+    blanks: Vec<Range<usize>>,
+    number: Option<(u64, Range<usize>)>,
+    /// The number of the event before, for parts that are not the last.
+    number_before: Option<u64>,
+    /// It ended without a blank line because the source drops them.
+    bare: bool,
+    terminated: bool,
+    /// Its texts have been taken out.
+    emptied: bool,
+}
+
+/// Where an event's data is.
+#[derive(Debug)]
+enum Data {
+    /// Verbatim in the raw bytes.
+    Raw(Range<usize>),
+    /// Put together from several lines, or repaired.
+    Own(String),
+    None,
+}
+
+/// One text of an event.
+#[derive(Debug)]
+struct Text {
+    slot: u64,
+    index: u32,
+    bytes: usize,
+    left: usize,
+    /// The provider's count, and what of it has not been given to a piece.
+    counted: u64,
+    tokens: u64,
+    tokens_span: Option<Range<usize>>,
+    span: Range<usize>,
+    copies: Vec<Range<usize>>,
+    ascii: bool,
+    altered: bool,
+}
+
+impl Templates {
+    pub(super) fn new(verbatim: bool) -> Self {
+        Self { verbatim, ..Self::default() }
+    }
+
+    /// Whether output is to be the input, byte for byte.
+    pub(super) fn is_verbatim(&self) -> bool {
+        self.verbatim
+    }
+
+    /// Writes bytes as they came. A frame may begin with the LF of a CRLF whose CR ended the frame before;
+    /// if another frame went out in between, each gets its own half.
+    pub(super) fn write(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        let body = raw.strip_prefix(b"\n").unwrap_or(raw);
+        let led = body.len() < raw.len();
+        if self.verbatim {
+            out.extend_from_slice(raw);
+        } else {
+            if self.after_cr && (led || body.windows(2).any(|pair| pair == b"\r\n")) {
+                out.push(b'\n');
+            }
+            out.extend_from_slice(body);
+        }
+        if let Some(last) = out.last() {
+            self.after_cr = *last == b'\r';
+        }
+    }
+
+    /// Bytes of the events that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Keeps an event that travels as a mark; gives its number.
+    pub(super) fn event(&mut self, frame: &Frame<'_>, reading: &Reading<'_>) -> u64 {
+        self.slot(frame, reading, 1, 0);
+        let number = self.first_slot + self.slots.len() as u64 - 1;
+        // Half characters that moved on to a later text must not stand in this one.
+        let altered: Vec<_> = reading.texts.iter().filter(|t| t.altered).collect();
+        if altered.is_empty() && reading.blanks.is_empty() {
+            return number;
+        }
+        let mut edits: Vec<_> = altered
+            .iter()
+            .flat_map(|t| {
+                core::iter::once(&t.span).chain(&t.copies).map(|s| (s, &*t.text, t.ascii))
+            })
+            .chain(reading.blanks.iter().map(|s| (s, "", false)))
+            .map(|(span, text, ascii)| Edit {
+                span: span.clone(),
+                with: With::Text { text, ascii },
+            })
+            .collect();
+        if let Some(slot) = self.slots.back_mut() {
+            let data = splice(slot.data(), &mut edits);
+            let mut raw = Vec::new();
+            let how =
+                Rewrite { keep_id: true, after_cr: slot.raw.first() == Some(&b'\n'), close: false };
+            rewrite(&slot.raw, &data, how, &mut raw);
+            self.bytes = self.bytes + raw.len() - slot.raw.len();
+            slot.raw = raw;
+            slot.data = Data::Own(data);
+        }
+        number
+    }
+
+    /// Keeps an event whose texts go through the engine, each as the next delta.
+    pub(super) fn delta(&mut self, frame: &Frame<'_>, reading: &Reading<'_>) {
+        let texts = reading.texts.len() as u32;
+        self.slot(frame, reading, texts, texts);
+        let slot = self.first_slot + self.slots.len() as u64 - 1;
+        self.texts.extend(reading.texts.iter().map(|text| Text {
+            slot,
+            index: text.index,
+            bytes: text.text.len(),
+            left: text.text.len(),
+            counted: u64::from(text.tokens.unwrap_or(0)),
+            tokens: u64::from(text.tokens.unwrap_or(0)),
+            tokens_span: text.tokens_span.clone(),
+            span: text.span.clone(),
+            copies: text.copies.clone(),
+            ascii: text.ascii,
+            altered: text.altered,
+        }));
+    }
+
+    fn slot(&mut self, frame: &Frame<'_>, reading: &Reading<'_>, left: u32, texts: u32) {
+        let data = match &frame.event {
+            None => Data::None,
+            Some(event) => match &event.data_range {
+                Some(range) => Data::Raw(range.clone()),
+                None => Data::Own(event.data.to_owned()),
+            },
+        };
+        self.bytes += frame.raw.len() + OVERHEAD;
+        self.slots.push_back(Slot {
+            raw: frame.raw.to_vec(),
+            data,
+            name: frame.event.as_ref().map_or("", |e| e.name).to_owned(),
+            left,
+            texts,
+            rest: reading.rest.clone(),
+            blanks: reading.blanks.clone(),
+            number: reading.number.clone(),
+            number_before: self.number,
+            bare: frame.bare,
+            terminated: frame.terminated,
+            emptied: false,
+        });
+        if let Some((number, _)) = reading.number {
+            self.number = Some(number);
+        }
+    }
+
+    /// Gives the event of a mark as it came, and lets go of it. False if there is no such event.
+    pub(super) fn take_event(&mut self, number: u64, sink: &mut Sink<'_>) -> bool {
+        let place = number.checked_sub(self.first_slot).and_then(|n| usize::try_from(n).ok());
+        let Some(slot) = place.and_then(|place| self.slots.get_mut(place)) else { return false };
+        slot.left = 0;
+        match sink {
+            Sink::Bytes(out) => {
+                let raw = core::mem::take(&mut slot.raw);
+                self.write(&raw, out);
+                self.bytes -= raw.len();
+            }
+            Sink::Other(other) => other.set(slot),
+            Sink::Nothing => {}
+        }
+        self.drop_done();
+        true
+    }
+
+    /// Accounts for a piece and writes its event. With a sink for other events, gives the event when the
+    /// last of its text has left and there is more in it than text.
+    pub(super) fn take(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>) {
+        let origin =
+            piece.origin.checked_sub(self.first_text).and_then(|n| usize::try_from(n).ok());
+        let Some(origin) = origin.filter(|n| *n < self.texts.len()) else { return };
+        let taken = self.account(origin, piece);
+        let place = (self.texts[origin].slot - self.first_slot) as usize;
+        let slot = &self.slots[place];
+        let last = slot.left == 0;
+        match sink {
+            Sink::Bytes(out) => {
+                let altered = self.texts[origin].altered || !slot.blanks.is_empty();
+                if taken.whole && last && slot.texts == 1 && !altered {
+                    let raw = core::mem::take(&mut self.slots[place].raw);
+                    self.write(&raw, out);
+                    self.bytes -= raw.len();
+                } else {
+                    self.empty(origin);
+                    let slot = &self.slots[place];
+                    let data = self.part(origin, piece.text, taken.tokens);
+                    let how = Rewrite {
+                        keep_id: last,
+                        after_cr: self.after_cr,
+                        close: !(slot.bare || last && !slot.terminated),
+                    };
+                    rewrite(&slot.raw, &data, how, out);
+                    self.after_cr = out.last() == Some(&b'\r');
+                }
+            }
+            Sink::Other(other) if last && !slot.rest.is_empty() => other.set(slot),
+            _ => {}
+        }
+        self.drop_done();
+    }
+
+    /// Takes the piece's text out of the texts it comes from, the last of them being `origin`.
+    fn account(&mut self, origin: usize, piece: &Piece<'_>) -> Taken {
+        let mut need = piece.text.len();
+        let (mut tokens, mut touched, mut whole) = (0, 0, false);
+        for text in self.texts.range_mut(..=origin) {
+            if text.index != piece.index || (text.left == 0 && text.tokens == 0) {
+                continue;
+            }
+            let fresh = text.left == text.bytes && text.tokens == text.counted;
+            let taken = text.left.min(need);
+            // Of a count with text each piece gets its part; of a bare count, what the piece says.
+            let share = match (text.bytes, taken == text.left) {
+                (0, _) => u64::from(piece.tokens).min(text.tokens),
+                (_, true) => text.tokens,
+                (_, false) => text.tokens * taken as u64 / text.left as u64,
+            };
+            tokens += share;
+            touched += 1;
+            text.tokens -= share;
+            text.left -= taken;
+            need -= taken;
+            if text.left == 0 && text.tokens == 0 {
+                self.slots[(text.slot - self.first_slot) as usize].left -= 1;
+                whole = fresh && touched == 1;
+            }
+        }
+        Taken { tokens, whole: whole && touched == 1 }
+    }
+
+    /// The data of an event for a piece that ends in text number `origin`.
+    fn part(&self, origin: usize, piece: &str, tokens: u64) -> String {
+        let slot = &self.slots[(self.texts[origin].slot - self.first_slot) as usize];
+        let first = self.first_of_slot(origin);
+        let string = |text, ascii| With::Text { text, ascii };
+        let mut edits = Vec::new();
+        let mut put = |span: &Range<usize>, with| edits.push(Edit { span: span.clone(), with });
+        for (place, text) in self.texts.range(first..first + slot.texts as usize).enumerate() {
+            let own = first + place == origin;
+            let with = if own { string(piece, text.ascii) } else { string("", false) };
+            core::iter::once(&text.span).chain(&text.copies).for_each(|span| put(span, with));
+            if let Some(span) = &text.tokens_span {
+                put(span, With::Number(if own { tokens } else { 0 }));
+            }
+        }
+        slot.blanks.iter().for_each(|span| put(span, string("", false)));
+        if slot.left > 0 {
+            slot.rest.iter().for_each(|span| put(span, With::Null));
+            if let (Some((_, span)), Some(before)) = (&slot.number, slot.number_before) {
+                put(span, With::Number(before));
+            }
+        }
+        splice(slot.data(), &mut edits)
+    }
+
+    /// Takes the texts out of an event that is going to be cut, so that each part costs what is left of the
+    /// event, not the whole of it.
+    fn empty(&mut self, origin: usize) {
+        let place = (self.texts[origin].slot - self.first_slot) as usize;
+        let first = self.first_of_slot(origin);
+        let slot = &mut self.slots[place];
+        if core::mem::replace(&mut slot.emptied, true) {
+            return;
+        }
+        let texts = self.texts.range_mut(first..first + slot.texts as usize);
+        let mut texts: Vec<&mut Text> = texts.collect();
+        let mut gone: Vec<Range<usize>> = texts
+            .iter()
+            .flat_map(|text| core::iter::once(&text.span).chain(&text.copies).cloned())
+            .filter(|span| span.len() > EMPTY)
+            .collect();
+        gone.sort_by_key(|span| span.start);
+        gone.dedup();
+        let mut edits: Vec<_> = gone
+            .iter()
+            .map(|span| Edit { span: span.clone(), with: With::Text { text: "", ascii: false } })
+            .collect();
+        let data = splice(slot.data(), &mut edits);
+        // How much shorter the data is before a place; places are looked up by halving.
+        let mut shorter = 0;
+        let sums: Vec<(usize, usize)> = gone
+            .iter()
+            .map(|span| {
+                shorter += span.len() - EMPTY;
+                (span.start, shorter)
+            })
+            .collect();
+        let moved = |at: usize| match sums.partition_point(|(start, _)| *start < at) {
+            0 => at,
+            before => at - sums[before - 1].1,
+        };
+        let shift = |span: &mut Range<usize>| *span = moved(span.start)..moved(span.end);
+        for text in &mut texts {
+            core::iter::once(&mut text.span).chain(&mut text.copies).for_each(shift);
+            text.tokens_span.iter_mut().for_each(shift);
+        }
+        slot.rest.iter_mut().chain(&mut slot.blanks).for_each(shift);
+        if let Some((_, span)) = &mut slot.number {
+            shift(span);
+        }
+        let mut raw = Vec::new();
+        let how =
+            Rewrite { keep_id: true, after_cr: slot.raw.first() == Some(&b'\n'), close: false };
+        rewrite(&slot.raw, &data, how, &mut raw);
+        self.bytes = self.bytes + raw.len() - slot.raw.len();
+        slot.raw = raw;
+        slot.data = Data::Own(data);
+    }
+
+    /// The place of the first text of the event that text number `origin` is in.
+    fn first_of_slot(&self, origin: usize) -> usize {
+        let slot = self.texts[origin].slot;
+        origin - self.texts.range(..origin).rev().take_while(|t| t.slot == slot).count()
+    }
+
+    fn drop_done(&mut self) {
+        while let Some(slot) = self.slots.front()
+            && slot.left == 0
+        {
+            for _ in 0..slot.texts {
+                self.texts.pop_front();
+                self.first_text += 1;
+            }
+            self.bytes -= slot.raw.len() + OVERHEAD;
+            self.slots.pop_front();
+            self.first_slot += 1;
+        }
+    }
+}
+
+/// Where an event goes when its turn has come.
+pub(super) enum Sink<'a> {
+    /// It is written.
+    Bytes(&'a mut Vec<u8>),
+    /// Its name and data are given, unless it was nothing but text.
+    Other(&'a mut Other),
+    /// Nobody wants it.
+    Nothing,
+}
+
+/// An event that is not text.
+#[derive(Debug, Default)]
+pub(super) struct Other {
+    pub name: String,
+    pub data: String,
+    pub ready: bool,
+}
+
+/// What a piece took from its texts.
+struct Taken {
+    /// The provider's count for it.
+    tokens: u64,
+    /// It is exactly one text from beginning to end.
+    whole: bool,
+}
+
+impl Other {
+    fn set(&mut self, slot: &Slot) {
+        slot.name.clone_into(&mut self.name);
+        slot.data().clone_into(&mut self.data);
+        self.ready = matches!(slot.data, Data::Raw(_) | Data::Own(_));
+    }
+}
+
+impl Slot {
+    fn data(&self) -> &str {
+        match &self.data {
+            Data::Raw(range) => {
+                let bytes = self.raw.get(range.clone()).unwrap_or_default();
+                core::str::from_utf8(bytes).unwrap_or_default()
+            }
+            Data::Own(data) => data,
+            Data::None => "",
+        }
+    }
+}
+
+/// Length of an empty JSON string.
+const EMPTY: usize = 2;
+/// What an event costs besides its bytes.
+const OVERHEAD: usize = 256;

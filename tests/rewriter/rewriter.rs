@@ -1,0 +1,419 @@
+//! What the rewriter writes is the stream it read, but for where the text is cut, and when it comes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use decluster::wire::{Answer, Verdict};
+use decluster::{Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
+use decluster_tests::streams::{Decoded, read};
+use decluster_tests::{captures, cut, sizes};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+fn config(unit: &str, pace: &str, segment: &str) -> Config {
+    let config = Config::default().with_choice("unit", unit).unwrap();
+    config.with_choice("pace", pace).unwrap().with_choice("segment", segment).unwrap()
+}
+
+/// One chunk each `gap`, on a virtual clock; all that comes out, event by event.
+fn run<'a>(
+    config: &Config,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    gap: Nanos,
+) -> (Vec<Vec<u8>>, Answer) {
+    let mut now = Nanos::ZERO;
+    let mut rewriter = Rewriter::new(config, RewriterOptions::default(), now).unwrap();
+    let (mut out, mut polls) = (Vec::new(), 0);
+    let mut drain = |rewriter: &mut Rewriter, now: &mut Nanos, until: Nanos| loop {
+        polls += 1;
+        assert!(polls < 1_000_000, "polling leads nowhere");
+        match rewriter.poll(*now) {
+            Rewritten::Bytes(bytes) => out.push(bytes.to_vec()),
+            Rewritten::Wait(at) if at <= until => *now = at,
+            Rewritten::Wait(_) | Rewritten::NeedInput => break *now = until,
+            Rewritten::Finished => break,
+            other => panic!("{other:?} in byte mode"),
+        }
+    };
+    for chunk in chunks {
+        let until = now.after(gap);
+        rewriter.push(now, chunk).unwrap();
+        drain(&mut rewriter, &mut now, until);
+    }
+    rewriter.finish(now);
+    drain(&mut rewriter, &mut now, Nanos::MAX);
+    assert_eq!(rewriter.poll(now), Rewritten::Finished);
+    (out, rewriter.answer().clone())
+}
+
+fn rewrite(config: &Config, bytes: &[u8], seed: u64) -> Vec<u8> {
+    let gap = Nanos::from_millis([0, 3, 400][seed as usize % 3]);
+    run(config, cut(bytes, &sizes(bytes.len(), seed)), gap).0.concat()
+}
+
+/// The same answer, but for how many events it took.
+fn same(name: &str, before: &Decoded, after: &Decoded) {
+    assert_eq!(after.texts, before.texts, "{name}: the texts");
+    let but_events = |answer: &Answer| {
+        let mut answer = answer.clone();
+        answer.events = 0;
+        answer.first_malformed = None;
+        answer
+    };
+    assert_eq!(but_events(&after.answer), but_events(&before.answer), "{name}: the answer");
+    assert_eq!(after.dialect, before.dialect, "{name}: the dialect");
+}
+
+#[test]
+fn recorded_streams_keep_their_meaning() {
+    for capture in captures("openai-chat").into_iter().chain(captures("openai-responses")) {
+        let before = read([&capture.bytes[..]], None);
+        let seed = capture.bytes.len() as u64;
+        let once = rewrite(&config("block", "adaptive", "semantic"), &capture.bytes, seed);
+        same(&capture.name, &before, &read([&once[..]], None));
+        let twice = rewrite(&config("block", "adaptive", "semantic"), &once, seed + 1);
+        same(&format!("{} twice", capture.name), &before, &read([&twice[..]], None));
+        let word = rewrite(&config("word", "adaptive", "semantic"), &capture.bytes, seed + 2);
+        same(&format!("{} by words", capture.name), &before, &read([&word[..]], None));
+    }
+}
+
+#[test]
+fn with_pace_and_segment_off_the_bytes_are_the_same() {
+    let off = config("block", "off", "off");
+    for capture in captures("openai-chat").into_iter().chain(captures("openai-responses")) {
+        let out = rewrite(&off, &capture.bytes, capture.bytes.len() as u64);
+        assert!(out == capture.bytes, "{}", capture.name);
+    }
+    for stream in [chat(), responses(), INCIDENT.to_owned(), BROKEN.to_owned()] {
+        assert_eq!(String::from_utf8(rewrite(&off, stream.as_bytes(), 5)).unwrap(), stream);
+    }
+}
+
+#[test]
+fn a_delta_is_cut_at_blocks_and_only_its_text_changes() {
+    let stream = event(
+        r#"{"id":"a", "choices":[{"index":0,"delta":{"content":"First we look at this. Then \"that\" … and more."},"finish_reason":null}],"x":1.50}"#,
+    );
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    assert_eq!(
+        out,
+        [
+            r#"data: {"id":"a", "choices":[{"index":0,"delta":{"content":"First we look at this."},"finish_reason":null}],"x":1.50}"#,
+            r#"data: {"id":"a", "choices":[{"index":0,"delta":{"content":" Then \"that\" … and more."},"finish_reason":null}],"x":1.50}"#,
+        ]
+    );
+}
+
+#[test]
+fn deltas_of_one_shape_are_joined_in_the_last() {
+    let word = |n: u32, t: &str| {
+        event(&format!(
+            r#"{{"created":{n},"choices":[{{"index":0,"delta":{{"content":"{t}"}}}}]}}"#
+        ))
+    };
+    let stream: String = ["It", " is", " the", " lease", " that", " ends", "."]
+        .iter()
+        .zip(1..)
+        .map(|(t, n)| word(n, t))
+        .collect();
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    // The first word goes at once, the rest of the block with the event that completed it.
+    assert_eq!(out.len(), 2, "{out:#?}");
+    assert_eq!(out[0], r#"data: {"created":1,"choices":[{"index":0,"delta":{"content":"It"}}]}"#);
+    assert_eq!(
+        out[1],
+        r#"data: {"created":7,"choices":[{"index":0,"delta":{"content":" is the lease that ends."}}]}"#
+    );
+}
+
+#[test]
+fn what_else_is_in_an_event_stays_on_its_last_part() {
+    let stream = event(
+        r#"{"choices":[{"index":0,"delta":{"content":"One thing is here. Another thing is there."},"finish_reason":"stop"}],"usage":{"total_tokens":9}}"#,
+    );
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    assert_eq!(out.len(), 2, "{out:#?}");
+    assert!(out[0].contains(r#""finish_reason":null}],"usage":null"#), "{}", out[0]);
+    assert!(
+        out[1].contains(r#""finish_reason":"stop"}],"usage":{"total_tokens":9}"#),
+        "{}",
+        out[1]
+    );
+}
+
+#[test]
+fn reasoning_and_output_in_one_delta_become_two_events() {
+    let stream = event(
+        r#"{"choices":[{"index":0,"delta":{"content":"So.","reasoning_content":"Thus it ends."}}]}"#,
+    );
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    assert_eq!(
+        out,
+        [
+            r#"data: {"choices":[{"index":0,"delta":{"content":"","reasoning_content":"Thus it ends."}}]}"#,
+            r#"data: {"choices":[{"index":0,"delta":{"content":"So.","reasoning_content":""}}]}"#,
+        ]
+    );
+}
+
+#[test]
+fn numbers_and_ids_let_a_client_resume_after_any_part() {
+    let delta = |n: u32, text: &str| {
+        format!(
+            "event: response.output_text.delta\nid: e{n}\ndata: {{\"type\":\"response.output_text.delta\",\"sequence_number\":{n},\"output_index\":0,\"content_index\":0,\"delta\":\"{text}\"}}\n\n"
+        )
+    };
+    let stream = [
+        delta(4, "The first one stands here. "),
+        delta(5, "A second one follows now. And a third ends it."),
+    ]
+    .concat();
+    let out =
+        String::from_utf8(rewrite(&config("block", "adaptive", "semantic"), stream.as_bytes(), 0))
+            .unwrap();
+    let numbers: Vec<&str> = out.split("sequence_number\":").skip(1).map(|t| &t[..1]).collect();
+    assert_eq!(numbers.last(), Some(&"5"));
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    // Only the part that completes an event may confirm it.
+    assert_eq!(out.matches("id: e5").count(), 1);
+    assert!(out.rfind("id: e5") > out.rfind("A second"), "{out}");
+}
+
+#[test]
+fn counts_without_text_are_cut_into_even_counts() {
+    let out = lines(&config("block", "adaptive", "semantic"), INCIDENT);
+    let counts: Vec<u32> = out
+        .iter()
+        .filter_map(|line| {
+            line.strip_prefix("data: {\"delta_tokens\": ")?.strip_suffix('}')?.parse().ok()
+        })
+        .collect();
+    assert_eq!(counts, [14, 14, 13, 13, 13, 12, 12, 12, 12, 11, 11, 11, 12]);
+}
+
+#[test]
+fn deltas_with_data_for_each_token_pass_whole() {
+    let stream = event(
+        r#"{"choices":[{"index":0,"delta":{"content":"One. Two three four five. Six seven."},"logprobs":{"content":[{"token":"One","logprob":-0.1}]}}]}"#,
+    );
+    assert_eq!(
+        rewrite(&config("word", "adaptive", "semantic"), stream.as_bytes(), 0),
+        stream.as_bytes()
+    );
+}
+
+#[test]
+fn json_that_was_ascii_stays_ascii() {
+    let stream = event(
+        r#"{"choices":[{"index":0,"delta":{"content":"Na\u00efve words come first. Then \ud83e\udd80 and the rest."}}]}"#,
+    );
+    let out = rewrite(&config("word", "adaptive", "semantic"), stream.as_bytes(), 0);
+    assert!(out.is_ascii());
+    assert!(
+        read([&out[..]], None).text(0, Kind::Output)
+            == "Naïve words come first. Then 🦀 and the rest."
+    );
+}
+
+#[test]
+fn crlf_stays_crlf() {
+    let stream = chat().replace('\n', "\r\n");
+    let out =
+        String::from_utf8(rewrite(&config("block", "adaptive", "semantic"), stream.as_bytes(), 3))
+            .unwrap();
+    assert_eq!(out.matches('\n').count(), out.matches("\r\n").count());
+}
+
+#[test]
+fn comments_go_at_once_and_events_keep_their_order() {
+    let text = "This is a rather long text that takes a while to be shown. ".repeat(10);
+    let stream = format!(
+        "{}: ping\n\n{}",
+        delta(&text),
+        event(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}}]}"#
+        )
+    );
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    assert_eq!(out[0], ": ping");
+    assert!(out.last().unwrap().contains("tool_calls"));
+    assert!(out.len() > 10);
+}
+
+#[test]
+fn broken_events_pass_unchanged_and_are_counted() {
+    let (out, answer) =
+        run(&config("block", "adaptive", "semantic"), [BROKEN.as_bytes()], Nanos::ZERO);
+    let out = String::from_utf8(out.concat()).unwrap();
+    assert!(out.contains("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\n\n"));
+    assert!(out.contains("data: {\"surprise\":true}\n\n"));
+    assert_eq!(answer.malformed, 1);
+    assert_eq!(answer.verdict, Some(Verdict::Complete));
+}
+
+#[test]
+fn a_page_instead_of_a_stream_passes_and_fails() {
+    let page = "<!doctype html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n";
+    let (out, answer) =
+        run(&config("block", "adaptive", "semantic"), [page.as_bytes()], Nanos::ZERO);
+    assert_eq!(String::from_utf8(out.concat()).unwrap(), page);
+    assert_eq!(answer.verdict, Some(Verdict::Failed));
+}
+
+#[test]
+fn an_event_over_the_cap_ends_the_stream_after_the_text_before_it() {
+    let config = config("block", "adaptive", "semantic").with("max_event_bytes", 4_096).unwrap();
+    let mut now = Nanos::ZERO;
+    let mut rewriter = Rewriter::new(&config, RewriterOptions::default(), now).unwrap();
+    let stream = [delta("Kept whole."), delta(&"x".repeat(5_000))].concat();
+    let error = rewriter.push(now, stream.as_bytes()).unwrap_err();
+    assert!(matches!(error, RewriterError::TooLarge(_)), "{error}");
+    let mut out = Vec::new();
+    loop {
+        match rewriter.poll(now) {
+            Rewritten::Bytes(bytes) => out.extend_from_slice(bytes),
+            Rewritten::Wait(at) => now = at,
+            _ => break,
+        }
+    }
+    assert_eq!(read([&out[..]], None).text(0, Kind::Output), "Kept whole.");
+    assert_eq!(rewriter.answer().verdict, Some(Verdict::Truncated));
+    assert_eq!(rewriter.push(now, b"x"), Err(RewriterError::Finished));
+}
+
+#[test]
+fn five_megabytes_in_one_event_pass() {
+    let text = "All of it must come out again, in order and in time. ".repeat(100_000);
+    let stream = delta(&text);
+    let (out, _) = run(&config("block", "adaptive", "semantic"), [stream.as_bytes()], Nanos::ZERO);
+    assert_eq!(read([&out.concat()[..]], None).text(0, Kind::Output), text);
+}
+
+#[test]
+fn pieces_carry_the_text_and_events_the_rest() {
+    let mut options = RewriterOptions::default();
+    options.pieces = true;
+    options.events = true;
+    let mut now = Nanos::ZERO;
+    let mut rewriter =
+        Rewriter::new(&config("whole", "adaptive", "semantic"), options, now).unwrap();
+    let stream = chat();
+    rewriter.push(now, stream.as_bytes()).unwrap();
+    rewriter.finish(now);
+    let (mut output, mut events) = (String::new(), Vec::new());
+    loop {
+        match rewriter.poll(now) {
+            Rewritten::Piece(piece) => {
+                assert!(piece.part == 0 && piece.ends_block, "{piece:?} is a whole block");
+                output.push_str(piece.text);
+            }
+            Rewritten::Other { data, .. } => events.push(data.to_owned()),
+            Rewritten::Wait(at) => now = at,
+            Rewritten::Finished => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    let before = read([stream.as_bytes()], None);
+    let text = [before.text(0, Kind::Reasoning), before.text(0, Kind::Output)].concat();
+    assert_eq!(output, text);
+    assert_eq!(events.last().map(String::as_str), Some("[DONE]"));
+    assert!(events.iter().any(|e| e.contains("\"finish_reason\":\"stop\"")), "{events:#?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
+
+    /// Streams with damage anywhere: no panic, the same meaning once and twice re-cut, and byte for byte the
+    /// input when everything is off.
+    #[test]
+    fn damaged_streams_keep_their_meaning(which in 0usize..4, edits in prop::collection::vec((any::<u16>(), any::<u8>(), 0u8..4), 0..6), seed in 0u64..1_000) {
+        let mut bytes = [chat(), responses(), INCIDENT.to_owned(), BROKEN.to_owned()][which].clone().into_bytes();
+        for (at, byte, how) in edits {
+            let at = at as usize % bytes.len();
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 if bytes.len() > 1 => { bytes.remove(at); }
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        let off = rewrite(&config("block", "off", "off"), &bytes, seed);
+        prop_assert_eq!(String::from_utf8_lossy(&off), String::from_utf8_lossy(&bytes));
+        let before = read([&bytes[..]], None);
+        for unit in ["block", "word"] {
+            let once = rewrite(&config(unit, "adaptive", "semantic"), &bytes, seed);
+            prop_assert_eq!(&read([&once[..]], None).texts, &before.texts);
+            let twice = rewrite(&config(unit, "adaptive", "semantic"), &once, seed + 1);
+            prop_assert_eq!(&read([&twice[..]], None).texts, &before.texts);
+        }
+    }
+}
+
+fn event(data: &str) -> String {
+    format!("data: {data}\n\n")
+}
+
+fn delta(text: &str) -> String {
+    event(&format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#))
+}
+
+/// The lines that are not blank, of what comes out.
+fn lines(config: &Config, stream: &str) -> Vec<String> {
+    let out = run(config, [stream.as_bytes()], Nanos::ZERO).0.concat();
+    let out = String::from_utf8(out).unwrap();
+    out.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+fn chat() -> String {
+    let reason = |text: &str| {
+        event(&format!(
+            r#"{{"id":"c1","choices":[{{"index":0,"delta":{{"reasoning_content":"{text}"}},"finish_reason":null}}],"usage":null}}"#
+        ))
+    };
+    [
+        event(r#"{"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#),
+        reason("The counter is read before the lock is taken, so two workers see the same value. Wait, th"),
+        reason("at is only half of it: the second write wins. So a job is lost, not doubled."),
+        ": keep-alive\n\n".to_owned(),
+        reason(" Both can happen."),
+        delta("Take the lock first. Then read, add, and write."),
+        delta("\\n- before: `n = read()`\\n- after: `with lock:`"),
+        event(r#"{"id":"c1","choices":[{"index":0,"delta":{"content":" Done 🦀"},"finish_reason":"stop"}]}"#),
+        event(r#"{"id":"c1","choices":[],"usage":{"completion_tokens":60,"completion_tokens_details":{"reasoning_tokens":40}}}"#),
+        event("[DONE]"),
+    ]
+    .concat()
+}
+
+fn responses() -> String {
+    let one = |n: u32, kind: &str, rest: &str| {
+        format!(
+            "event: response.{kind}\ndata: {{\"type\":\"response.{kind}\",\"sequence_number\":{n},{rest}}}\n\n"
+        )
+    };
+    [
+        one(0, "created", r#""response":{"id":"r1","status":"in_progress"}"#),
+        one(1, "output_item.added", r#""output_index":0,"item":{"id":"i1","type":"reasoning","summary":[]}"#),
+        one(2, "reasoning_summary_part.added", r#""item_id":"i1","output_index":0,"summary_index":0,"part":{"type":"summary_text","text":""}"#),
+        one(3, "reasoning_summary_text.delta", r#""item_id":"i1","output_index":0,"summary_index":0,"delta":"**Reading the log** The gap is a pause of the quota, ""#),
+        one(4, "reasoning_summary_text.delta", r#""item_id":"i1","output_index":0,"summary_index":0,"delta":"then everything comes at once.""#),
+        one(5, "reasoning_summary_text.done", r#""item_id":"i1","output_index":0,"summary_index":0,"text":"**Reading the log** The gap is a pause of the quota, then everything comes at once.""#),
+        one(6, "output_text.delta", r#""item_id":"i2","output_index":1,"content_index":0,"delta":"It is the quota. Spread the calls over the minute and it will be gone.""#),
+        one(7, "completed", r#""response":{"id":"r1","status":"completed","usage":{"output_tokens":30,"output_tokens_details":{"reasoning_tokens":20}}}"#),
+    ]
+    .concat()
+}
+
+const INCIDENT: &str = "event: response.reasoning.delta\ndata: {\"delta_tokens\": 67}\n\n\
+    event: response.reasoning.delta\ndata: {\"delta_tokens\": 81}\n\n\
+    event: response.output.delta\ndata: {\"delta_tokens\": 12}\n\n";
+
+const BROKEN: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One goes in. \"}}]}\n\n\
+    data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\n\n\
+    data: {\"surprise\":true}\n\n\
+    event: novelty\ndata: {\"choices\":\"none\"}\nid: 7\n\n\
+    data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One comes out.\"}}]}\n\ndata: [DONE]\n\n";
