@@ -1,0 +1,77 @@
+//! The reading end.
+
+use crossbeam_channel::{Receiver, Sender, select};
+use decluster::Nanos;
+use std::time::Instant;
+
+/// The reading end of a stream: hands over what the source gave, with the time.
+///
+/// Dropping it without [`Feed::finish`] or [`Feed::fail`] means that the source ended.
+#[derive(Debug)]
+pub struct Feed<E> {
+    pub(crate) items: Sender<Item<E>>,
+    /// Never carries anything: its other end goes away when the stream is closed.
+    pub(crate) closed: Receiver<()>,
+    pub(crate) started: Instant,
+}
+
+/// The stream was closed: the source should be closed too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
+
+/// What travels from the reader to the consumer.
+#[derive(Debug)]
+pub(crate) struct Item<E> {
+    pub at: Nanos,
+    pub what: What<E>,
+}
+
+#[derive(Debug)]
+pub(crate) enum What<E> {
+    Bytes(Vec<u8>),
+    Line(Vec<u8>),
+    Finished,
+    Failed(E),
+}
+
+impl<E> Feed<E> {
+    /// Hands over bytes of the stream. Blocks while the consumer is too far behind.
+    ///
+    /// # Errors
+    /// [`Closed`] if nobody will take them.
+    pub fn bytes(&self, bytes: Vec<u8>) -> Result<(), Closed> {
+        self.send(What::Bytes(bytes))
+    }
+
+    /// Hands over a line, with or without its terminator. Blocks while the consumer is too far behind.
+    ///
+    /// # Errors
+    /// [`Closed`] if nobody will take it.
+    pub fn line(&self, line: Vec<u8>) -> Result<(), Closed> {
+        self.send(What::Line(line))
+    }
+
+    /// The source ended.
+    ///
+    /// # Errors
+    /// [`Closed`] if nobody wants to know.
+    pub fn finish(self) -> Result<(), Closed> {
+        self.send(What::Finished)
+    }
+
+    /// The source failed: the consumer gets what arrived before, then this error.
+    ///
+    /// # Errors
+    /// [`Closed`] if nobody wants to know.
+    pub fn fail(self, error: E) -> Result<(), Closed> {
+        self.send(What::Failed(error))
+    }
+
+    fn send(&self, what: What<E>) -> Result<(), Closed> {
+        let item = Item { at: Nanos::from(self.started.elapsed()), what };
+        select! {
+            send(self.items, item) -> sent => sent.map_err(|_| Closed),
+            recv(self.closed) -> _ => Err(Closed),
+        }
+    }
+}

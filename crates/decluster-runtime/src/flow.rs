@@ -1,0 +1,271 @@
+//! The consuming end.
+
+use crate::feed::{Feed, Item, What};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select, unbounded};
+use decluster::wire::Answer;
+use decluster::{
+    Boundary, Cancel, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
+    Rewritten, Stats,
+};
+use parking_lot::Mutex;
+use std::time::{Duration, Instant};
+
+/// The two ends of one stream.
+///
+/// # Errors
+/// As [`Rewriter::new`].
+pub fn pair<E>(
+    config: &Config,
+    options: RewriterOptions,
+) -> Result<(Feed<E>, Flow<E>), RewriterError> {
+    let (items_in, items) = bounded(IN_FLIGHT);
+    let (open, closed) = unbounded();
+    let started = Instant::now();
+    let core = Core {
+        rewriter: Rewriter::new(config, options, Nanos::ZERO)?,
+        ended: false,
+        error: None,
+        fault: None,
+    };
+    let flow = Flow {
+        turn: Mutex::new(()),
+        core: Mutex::new(core),
+        items,
+        closed: closed.clone(),
+        open: Mutex::new(Some(open)),
+        started,
+    };
+    Ok((Feed { items: items_in, closed, started }, flow))
+}
+
+/// The consuming end of a stream. All methods may be called from several threads; each piece goes to one
+/// of them.
+#[derive(Debug)]
+pub struct Flow<E> {
+    /// Held by the one caller that waits: items must enter the engine in the order they were read.
+    turn: Mutex<()>,
+    core: Mutex<Core<E>>,
+    items: Receiver<Item<E>>,
+    closed: Receiver<()>,
+    /// Dropped to close.
+    open: Mutex<Option<Sender<()>>>,
+    started: Instant,
+}
+
+/// What [`Flow::next`] gives.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Step<E> {
+    /// Bytes of a valid stream of the same dialect: one event, or a stretch that was not re-cut.
+    Bytes(Vec<u8>),
+    /// A piece, in piece mode.
+    Piece(OwnedPiece),
+    /// An event that is not text, in piece mode: its name and its data.
+    Other(String, String),
+    /// Something that happened.
+    Event(Event),
+    /// Nothing was due within the time given.
+    Pending,
+    /// The source's own error, after all that had arrived before it.
+    Failed(E),
+    /// The stream is not what it should be, after all that was readable of it.
+    Fault(RewriterError),
+    /// Everything is out, or the stream was closed.
+    Finished,
+}
+
+/// A [`Piece`] with its own text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as in `decluster::Piece`")]
+pub struct OwnedPiece {
+    pub text: String,
+    pub kind: Kind,
+    pub index: u32,
+    pub seq: u64,
+    pub block: u64,
+    pub part: u32,
+    pub boundary: Boundary,
+    pub ends_block: bool,
+    pub tokens: u32,
+    pub origin: u64,
+    pub arrived: Nanos,
+}
+
+#[derive(Debug)]
+struct Core<E> {
+    rewriter: Rewriter,
+    /// No item will come any more.
+    ended: bool,
+    error: Option<E>,
+    fault: Option<RewriterError>,
+}
+
+impl<E> Flow<E> {
+    /// Waits for the next step, `patience` at the most. Bytes come as events of the same dialect, or as
+    /// pieces where [`RewriterOptions::pieces`] says so.
+    pub fn next(&self, patience: Duration) -> Step<E> {
+        let until = Instant::now() + patience;
+        let Some(_turn) = self.turn.try_lock_until(until) else { return Step::Pending };
+        loop {
+            if self.open.lock().is_none() {
+                return Step::Finished;
+            }
+            let (wanted, wake) = {
+                let mut core = self.core.lock();
+                while core.wants_items() {
+                    match self.items.try_recv() {
+                        Ok(item) => core.take(item),
+                        Err(error) => {
+                            if error.is_disconnected() {
+                                core.end(self.now());
+                            }
+                            break;
+                        }
+                    }
+                }
+                match core.poll(self.now()) {
+                    Polled::Step(step) => return step,
+                    Polled::Wait(at) => {
+                        let wake = self.started + Duration::from(at);
+                        (core.wants_items(), wake.min(until))
+                    }
+                    Polled::NeedInput => (core.wants_items(), until),
+                }
+            };
+            if self.wait(wanted, wake).is_err() && Instant::now() >= until {
+                return Step::Pending;
+            }
+        }
+    }
+
+    /// Ends the stream: [`Flow::next`] gives [`Step::Finished`] from now on, the feed is told on its next item.
+    /// Returns at once, also while another thread waits.
+    pub fn close(&self) {
+        *self.open.lock() = None;
+        self.core.lock().rewriter.cancel(Cancel::Drop);
+    }
+
+    /// Stops pacing what is queued at present.
+    pub fn flush(&self) {
+        self.core.lock().rewriter.flush();
+    }
+
+    /// Counters of the engine.
+    pub fn stats(&self) -> Stats {
+        self.core.lock().rewriter.stats()
+    }
+
+    /// Reads what is known of the answer: usage, verdict, tool calls.
+    pub fn with_answer<T>(&self, read: impl FnOnce(&Rewriter, &Answer) -> T) -> T {
+        let core = self.core.lock();
+        read(&core.rewriter, core.rewriter.answer())
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos::from(self.started.elapsed())
+    }
+
+    /// Waits for an item, the close, or the time; `Err` when the time came.
+    fn wait(&self, wanted: bool, until: Instant) -> Result<(), RecvTimeoutError> {
+        let timeout = crossbeam_channel::at(until);
+        if !wanted {
+            return select! {
+                recv(self.closed) -> _ => Ok(()),
+                recv(timeout) -> _ => Err(RecvTimeoutError::Timeout),
+            };
+        }
+        select! {
+            recv(self.items) -> item => {
+                let mut core = self.core.lock();
+                match item {
+                    Ok(item) => core.take(item),
+                    Err(_) => core.end(self.now()),
+                }
+                Ok(())
+            }
+            recv(self.closed) -> _ => Ok(()),
+            recv(timeout) -> _ => Err(RecvTimeoutError::Timeout),
+        }
+    }
+}
+
+enum Polled<E> {
+    Step(Step<E>),
+    Wait(Nanos),
+    NeedInput,
+}
+
+impl<E> Core<E> {
+    fn wants_items(&self) -> bool {
+        !self.ended && self.rewriter.wants_input()
+    }
+
+    fn take(&mut self, item: Item<E>) {
+        let at = item.at;
+        let pushed = match item.what {
+            What::Bytes(bytes) => self.rewriter.push(at, &bytes),
+            What::Line(line) => self.rewriter.push_line(at, &line),
+            What::Finished => {
+                self.end(at);
+                Ok(())
+            }
+            What::Failed(error) => {
+                self.error = Some(error);
+                self.end(at);
+                self.rewriter.flush();
+                Ok(())
+            }
+        };
+        if let Err(fault) = pushed {
+            // The rewriter has ended itself; what had arrived still comes out, then the fault.
+            self.fault.get_or_insert(fault);
+            self.ended = true;
+        }
+    }
+
+    fn end(&mut self, at: Nanos) {
+        if !self.ended {
+            self.ended = true;
+            self.rewriter.finish(at);
+        }
+    }
+
+    fn poll(&mut self, now: Nanos) -> Polled<E> {
+        let step = match self.rewriter.poll(now) {
+            Rewritten::Bytes(bytes) => Step::Bytes(bytes.to_vec()),
+            Rewritten::Piece(piece) => Step::Piece(piece.into()),
+            Rewritten::Other { name, data } => Step::Other(name.to_owned(), data.to_owned()),
+            Rewritten::Event(event) => Step::Event(event),
+            Rewritten::Wait(at) => return Polled::Wait(at),
+            Rewritten::NeedInput => return Polled::NeedInput,
+            Rewritten::Finished => match (self.error.take(), self.fault.take()) {
+                (Some(error), _) => Step::Failed(error),
+                (None, Some(fault)) => Step::Fault(fault),
+                (None, None) => Step::Finished,
+            },
+        };
+        Polled::Step(step)
+    }
+}
+
+impl From<Piece<'_>> for OwnedPiece {
+    fn from(p: Piece<'_>) -> Self {
+        Self {
+            text: p.text.to_owned(),
+            kind: p.kind,
+            index: p.index,
+            seq: p.seq,
+            block: p.block,
+            part: p.part,
+            boundary: p.boundary,
+            ends_block: p.ends_block,
+            tokens: p.tokens,
+            origin: p.origin,
+            arrived: p.arrived,
+        }
+    }
+}
+
+/// Items that may wait between reader and consumer: enough for a burst of small chunks while the consumer
+/// is busy, few enough to stop reading soon after it has left.
+const IN_FLIGHT: usize = 256;
