@@ -1,1 +1,76 @@
-//! The Python module.
+//! The compiled half of the Python package: thin faces over the core and the runtime crate.
+//!
+//! What a Rust user would want, too, belongs there, not here.
+
+mod collect;
+mod engine;
+mod flow;
+mod params;
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// `decluster._core`; its public names are re-exported by `decluster`.
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<engine::Engine>()?;
+    m.add_class::<engine::Piece>()?;
+    m.add_class::<engine::Mark>()?;
+    m.add_class::<engine::Event>()?;
+    m.add_class::<engine::Wait>()?;
+    m.add_class::<Signal>()?;
+    m.add_class::<params::Parameter>()?;
+    m.add_class::<flow::Flow>()?;
+    m.add_class::<flow::Feed>()?;
+    m.add_class::<collect::Collector>()?;
+    m.add("PARAMETERS", params::all(m.py())?)?;
+    for signal in [&NEED_INPUT, &FINISHED, &PENDING] {
+        m.add(signal.name, signal.get(m.py())?)?;
+    }
+    m.add_function(wrap_pyfunction!(flow::open_flow, m)?)?;
+    m.add_function(wrap_pyfunction!(collect::segment_text, m)?)?;
+    Ok(())
+}
+
+/// An answer without content: one object, compared by identity.
+#[pyclass(frozen, module = "decluster")]
+struct Signal {
+    name: &'static str,
+}
+
+#[pymethods]
+impl Signal {
+    fn __repr__(&self) -> &'static str {
+        self.name
+    }
+}
+
+struct SignalCell {
+    name: &'static str,
+    cell: PyOnceLock<Py<Signal>>,
+}
+
+impl SignalCell {
+    const fn new(name: &'static str) -> Self {
+        Self { name, cell: PyOnceLock::new() }
+    }
+
+    fn get(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let signal = self.cell.get_or_try_init(py, || Py::new(py, Signal { name: self.name }))?;
+        Ok(signal.clone_ref(py).into_any())
+    }
+}
+
+static NEED_INPUT: SignalCell = SignalCell::new("NEED_INPUT");
+static FINISHED: SignalCell = SignalCell::new("FINISHED");
+static PENDING: SignalCell = SignalCell::new("PENDING");
+
+/// An error of the package, by its name in `decluster._errors`.
+fn error(py: Python<'_>, name: &str, message: &impl std::fmt::Display) -> PyErr {
+    let class = py.import("decluster._errors").and_then(|errors| errors.getattr(name));
+    match class.and_then(|class| class.call1((message.to_string(),))) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,57 @@
+# `make demo` shows what decluster does; `make test` runs every test, lint and format check.
+# Needs Rust, Python 3.10 or newer and make; everything else is installed into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+# Everything that ends up in the compiled module.
+RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
+PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
+
+.PHONY: demo test test-rust test-python lint fmt clean
+
+## Build, install into a private environment, and read one clustered stream direct and wrapped.
+demo: $(VENV)/.installed-demo
+	$(BIN)/decluster demo
+
+## All tests, lints and format checks.
+test: lint test-rust test-python
+
+test-rust:
+	$(CARGO) test --locked --workspace --quiet
+	$(CARGO) build --locked --quiet -p decluster --no-default-features
+
+test-python: $(VENV)/.installed-test
+	$(BIN)/pytest
+	cd python && ../$(BIN)/python -m doctest decluster/__init__.py
+
+lint: $(VENV)/.installed-test
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check python tests/python
+	$(BIN)/ruff check python tests/python
+	$(BIN)/mypy
+	$(BIN)/stubtest decluster._core
+
+## Format everything.
+fmt: $(VENV)/.installed-test
+	$(CARGO) fmt --all
+	$(BIN)/ruff format python tests/python
+	$(BIN)/ruff check --fix python tests/python
+
+clean:
+	rm -rf $(VENV) target
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "decluster needs Python 3.10 or newer"'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed-demo: $(VENV)/bin/python $(RUST) $(PACKAGE)
+	$(BIN)/python -m pip install --quiet '.[demo]'
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed-demo
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@

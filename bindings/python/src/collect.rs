@@ -1,0 +1,106 @@
+//! A stream read to its end, and a text cut into blocks.
+
+use crate::flow::{bytes_of, dialect_of, is_line, lines_of};
+use crate::{error, params};
+use decluster::segment::Segmenter;
+use decluster::wire::Dialect;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// Puts a stream together without pacing.
+#[pyclass(module = "decluster._core")]
+pub(crate) struct Collector {
+    inner: decluster::Collector,
+    lines: Option<bool>,
+}
+
+#[pymethods]
+impl Collector {
+    #[new]
+    #[pyo3(signature = (*, framing=None, dialect=None, **parameters))]
+    fn new(
+        py: Python<'_>,
+        framing: Option<&str>,
+        dialect: Option<&str>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let config = params::config(py, parameters)?;
+        let inner = decluster::Collector::new(&config, dialect_of(dialect)?);
+        Ok(Self { inner, lines: lines_of(framing)? })
+    }
+
+    /// Takes in one item of the source.
+    fn push(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (bytes, _) = bytes_of(item)?;
+        let lines = *self.lines.get_or_insert_with(|| is_line(&bytes) || bytes.is_empty());
+        let pushed = if lines { self.inner.push_line(&bytes) } else { self.inner.push(&bytes) };
+        pushed.map_err(|e| error(py, "TooLarge", &e))
+    }
+
+    /// The source ended: what the stream amounts to. Usage and error are JSON.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.inner.finish().map_err(|e| error(py, "TooLarge", &e))?;
+        let answer = self.inner.answer();
+        let dict = PyDict::new(py);
+        let text = |index| self.inner.text(index).cloned().unwrap_or_default();
+        let first = text(0);
+        dict.set_item("reasoning", first.reasoning)?;
+        dict.set_item("output", first.output)?;
+        let calls = PyList::empty(py);
+        let choices = PyList::empty(py);
+        let mut indexes: Vec<u32> = self.inner.texts().iter().map(|t| t.index).collect();
+        indexes.extend(answer.choices.iter().map(|c| c.index));
+        indexes.sort_unstable();
+        indexes.dedup();
+        for index in indexes {
+            let choice = answer.choices.iter().find(|c| c.index == index);
+            for call in choice.iter().flat_map(|c| &c.tool_calls) {
+                let one = PyDict::new(py);
+                one.set_item("index", index)?;
+                one.set_item("id", &call.id)?;
+                one.set_item("name", &call.name)?;
+                one.set_item("arguments", &call.arguments)?;
+                one.set_item("complete", call.complete)?;
+                calls.append(one)?;
+            }
+            let text = text(index);
+            let one = PyDict::new(py);
+            one.set_item("index", index)?;
+            one.set_item("reasoning", text.reasoning)?;
+            one.set_item("output", text.output)?;
+            one.set_item("finish", choice.and_then(|c| c.finish.as_deref()))?;
+            choices.append(one)?;
+        }
+        dict.set_item("tool_calls", calls)?;
+        dict.set_item("choices", choices)?;
+        dict.set_item("usage", answer.usage.as_deref())?;
+        dict.set_item("reasoning_tokens", answer.reasoning_tokens)?;
+        dict.set_item("finish", answer.finish())?;
+        dict.set_item("verdict", answer.verdict.map(decluster::wire::Verdict::name))?;
+        dict.set_item("reason", answer.reason.as_deref())?;
+        dict.set_item("error", answer.error.as_deref())?;
+        dict.set_item("dialect", self.inner.dialect().map(Dialect::name))?;
+        dict.set_item("events", answer.events)?;
+        dict.set_item("comments", answer.comments)?;
+        dict.set_item("repairs", answer.repairs)?;
+        dict.set_item("malformed", answer.malformed)?;
+        Ok(dict)
+    }
+}
+
+/// The blocks of a text: (text, estimated tokens, boundary).
+#[pyfunction]
+#[pyo3(signature = (text, target=None))]
+pub(crate) fn segment_text(
+    py: Python<'_>,
+    text: &str,
+    target: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<(String, u32, &'static str)>> {
+    let parameters = PyDict::new(py);
+    parameters.set_item("target", target)?;
+    let config = params::config(py, Some(&parameters))?;
+    let mut segmenter = Segmenter::new(config.segmenting());
+    let mut blocks = segmenter.push(text);
+    blocks.extend(segmenter.finish());
+    Ok(blocks.into_iter().map(|b| (b.text, b.tokens, b.boundary.name())).collect())
+}

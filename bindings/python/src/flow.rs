@@ -1,0 +1,298 @@
+//! A stream between a reader thread and its consumer.
+
+use crate::engine::{Event, Piece, stats_dict};
+use crate::{PENDING, error, params};
+use decluster::RewriterOptions;
+use decluster::wire::{Dialect, is_complete};
+use decluster_runtime::{Closed, Step, pair};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// How the source's items look, told from the first of them that tells.
+#[derive(Clone, Copy)]
+struct Framing {
+    /// `str`, not `bytes`.
+    text: bool,
+    /// An item is a line.
+    lines: bool,
+    /// Lines have their terminators.
+    ends: bool,
+}
+
+/// Opens both ends of a stream. `mode` is `bytes`, `pieces` or `pieces+events`.
+#[pyfunction]
+#[pyo3(signature = (mode, *, framing=None, dialect=None, **parameters))]
+pub(crate) fn open_flow(
+    py: Python<'_>,
+    mode: &str,
+    framing: Option<&str>,
+    dialect: Option<&str>,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Flow, Feed)> {
+    let config = params::config(py, parameters)?;
+    let mut options = RewriterOptions::default();
+    options.dialect = dialect_of(dialect)?;
+    options.pieces = mode != "bytes";
+    options.events = mode == "pieces+events";
+    let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
+    let format = Arc::new(OnceLock::new());
+    let feed = Feed {
+        inner: Some(feed),
+        lines: lines_of(framing)?,
+        format: Arc::clone(&format),
+        blanks: 0,
+    };
+    Ok((Flow { inner: flow, format, lines: Mutex::new(VecDeque::new()) }, feed))
+}
+
+/// The consuming end.
+#[pyclass(frozen, module = "decluster._core")]
+pub(crate) struct Flow {
+    inner: decluster_runtime::Flow<PyErr>,
+    format: Arc<OnceLock<Framing>>,
+    /// Lines of the last event that have not been taken.
+    lines: Mutex<VecDeque<Vec<u8>>>,
+}
+
+#[pymethods]
+impl Flow {
+    /// The next item; `None` at the end; `PENDING` when `patience` (seconds, none for ever) is over.
+    /// Raises the source's own error after all that had arrived before it. Ctrl-C interrupts it.
+    #[pyo3(signature = (patience=None))]
+    fn next(&self, py: Python<'_>, patience: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+        let mut left = patience.map(Duration::from_secs_f64);
+        loop {
+            if let Some(line) = self.line() {
+                return Ok(Some(self.item(py, &line)?));
+            }
+            let slice = left.map_or(SLICE, |left| left.min(SLICE));
+            let step = py.detach(|| self.inner.next(slice));
+            match step {
+                Step::Bytes(bytes) => match self.format.get() {
+                    Some(framing) if framing.lines => self.queue(&bytes, framing.ends),
+                    _ => return Ok(Some(self.item(py, &bytes)?)),
+                },
+                Step::Piece(piece) => return Ok(Some(Py::new(py, Piece::from(piece))?.into_any())),
+                Step::Other(name, data) => {
+                    return Ok(Some(Py::new(py, Event::new(name, data))?.into_any()));
+                }
+                Step::Event(event) => return Ok(Some(Py::new(py, Event::from(event))?.into_any())),
+                Step::Failed(error) => return Err(error),
+                Step::Fault(fault) => {
+                    let name = match fault {
+                        decluster::RewriterError::TooLarge(_) => "TooLarge",
+                        _ => "DeclusterError",
+                    };
+                    return Err(error(py, name, &fault));
+                }
+                Step::Finished => return Ok(None),
+                _ => {
+                    py.check_signals()?;
+                    if let Some(left) = &mut left {
+                        *left = left.saturating_sub(slice);
+                        if left.is_zero() {
+                            return Ok(Some(PENDING.get(py)?));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the stream; what is queued is dropped.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.inner.close());
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Stops pacing what is queued at present.
+    fn flush(&self) {
+        self.inner.flush();
+    }
+
+    /// Counters so far.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = stats_dict(py, &self.inner.stats())?;
+        self.inner.with_answer(|rewriter, answer| {
+            let dialect = rewriter.dialect().map(Dialect::name);
+            stats.set_item("dialect", dialect)?;
+            stats.set_item("paced", dialect.is_some())?;
+            for (name, count) in [
+                ("events", answer.events),
+                ("comments", answer.comments),
+                ("repairs", answer.repairs),
+                ("malformed", answer.malformed),
+            ] {
+                stats.set_item(name, count)?;
+            }
+            Ok(stats)
+        })
+    }
+
+    fn dialect(&self) -> Option<&'static str> {
+        self.inner.with_answer(|rewriter, _| rewriter.dialect().map(Dialect::name))
+    }
+
+    /// The last usage object, as JSON.
+    fn usage(&self) -> Option<String> {
+        self.inner.with_answer(|_, answer| answer.usage.clone())
+    }
+
+    fn verdict(&self) -> Option<&'static str> {
+        self.inner.with_answer(|_, answer| answer.verdict.map(decluster::wire::Verdict::name))
+    }
+
+    /// Whether enough has been seen to say that this stream is of no known dialect.
+    fn unrecognised(&self) -> bool {
+        self.inner.with_answer(|rewriter, answer| {
+            let over = rewriter.is_finished();
+            rewriter.dialect().is_none() && answer.events >= if over { 1 } else { ENOUGH_EVENTS }
+        })
+    }
+}
+
+impl Flow {
+    fn line(&self) -> Option<Vec<u8>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    fn queue(&self, bytes: &[u8], ends: bool) {
+        let lines = bytes.split_inclusive(|b| *b == b'\n');
+        let lines = lines.map(|line| match line {
+            [line @ .., b'\n'] if !ends => line.to_vec(),
+            line => line.to_vec(),
+        });
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+    }
+
+    fn item(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+        if self.format.get().is_some_and(|framing| framing.text) {
+            let text = String::from_utf8_lossy(bytes);
+            return Ok(text.into_pyobject(py)?.into_any().unbind());
+        }
+        Ok(PyBytes::new(py, bytes).into_any().unbind())
+    }
+}
+
+/// The reading end.
+#[pyclass(module = "decluster._core")]
+pub(crate) struct Feed {
+    inner: Option<decluster_runtime::Feed<PyErr>>,
+    lines: Option<bool>,
+    format: Arc<OnceLock<Framing>>,
+    /// Empty items before the first that tells what they are.
+    blanks: u32,
+}
+
+#[pymethods]
+impl Feed {
+    /// Hands over one item of the source; false when the stream was closed. Blocks while the consumer is
+    /// too far behind.
+    fn send(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (bytes, text) = bytes_of(item)?;
+        let Some(feed) = &self.inner else { return Ok(false) };
+        if self.format.get().is_none() {
+            if bytes.is_empty() && self.lines.is_none() {
+                self.blanks += 1;
+                return Ok(true);
+            }
+            let lines = self.lines.unwrap_or_else(|| self.blanks > 0 || is_line(&bytes));
+            let ends = bytes.ends_with(b"\n");
+            let framing = *self.format.get_or_init(|| Framing { text, lines, ends });
+            for _ in 0..self.blanks {
+                if framing.lines && feed.line(Vec::new()).is_err() {
+                    return Ok(false);
+                }
+            }
+        }
+        let lines = self.format.get().is_some_and(|framing| framing.lines);
+        let sent = py.detach(|| if lines { feed.line(bytes) } else { feed.bytes(bytes) });
+        Ok(sent.is_ok())
+    }
+
+    /// The source ended.
+    fn finish(&mut self, py: Python<'_>) {
+        self.last(py, decluster_runtime::Feed::finish);
+    }
+
+    /// The source raised.
+    fn fail(&mut self, py: Python<'_>, error: Bound<'_, PyAny>) {
+        let error = PyErr::from_value(error);
+        self.last(py, |feed| feed.fail(error));
+    }
+}
+
+impl Feed {
+    fn last(
+        &mut self,
+        py: Python<'_>,
+        say: impl FnOnce(decluster_runtime::Feed<PyErr>) -> Result<(), Closed> + Send,
+    ) {
+        if let Some(feed) = self.inner.take() {
+            // A stream that was closed has nobody to tell.
+            let _ = py.detach(|| say(feed));
+        }
+    }
+}
+
+/// The bytes of an item of a source, and whether it was a `str`.
+pub(crate) fn bytes_of(item: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, bool)> {
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok((bytes.as_bytes().to_vec(), false));
+    }
+    if let Ok(text) = item.cast::<PyString>() {
+        return Ok((text.to_str()?.as_bytes().to_vec(), true));
+    }
+    if item.is_instance_of::<PyByteArray>() || item.is_instance_of::<PyMemoryView>() {
+        let bytes = item.py().get_type::<PyBytes>().call1((item,))?;
+        return Ok((bytes.cast::<PyBytes>()?.as_bytes().to_vec(), false));
+    }
+    let name = item.get_type().name()?;
+    Err(PyTypeError::new_err(format!("the source gave a {name}; lines or chunks are str or bytes")))
+}
+
+pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
+    let Some(name) = name else { return Ok(None) };
+    let known = Dialect::ALL.map(Dialect::name).join(", ");
+    let error = || PyValueError::new_err(format!("no dialect {name:?}; there are: {known}"));
+    Dialect::from_name(name).map(Some).ok_or_else(error)
+}
+
+pub(crate) fn lines_of(framing: Option<&str>) -> PyResult<Option<bool>> {
+    match framing {
+        None => Ok(None),
+        Some("lines") => Ok(Some(true)),
+        Some("bytes") => Ok(Some(false)),
+        Some(other) => {
+            Err(PyValueError::new_err(format!("framing is 'lines' or 'bytes', not {other:?}")))
+        }
+    }
+}
+
+/// Whether the first item of a source is a line, not a chunk: one line end at most, at its end, and a line
+/// that can stand alone. A chunk cut inside its first line is none of these.
+pub(crate) fn is_line(item: &[u8]) -> bool {
+    let line = item.strip_suffix(b"\n").unwrap_or(item);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.contains(&b'\n') || line.contains(&b'\r') {
+        return false;
+    }
+    if line.len() < item.len() || line.starts_with(b":") {
+        return true;
+    }
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    match line.split_once(':') {
+        Some(("data", data)) => is_complete(data) || !data.trim_start().starts_with(['{', '[']),
+        Some(("event" | "id" | "retry", _)) => true,
+        _ => is_complete(line),
+    }
+}
+
+/// How long one wait may last before Python gets a look at its signals.
+const SLICE: Duration = Duration::from_millis(50);
+/// A dialect that has not shown itself after so many events is none that is known.
+const ENOUGH_EVENTS: u64 = 3;

@@ -1,0 +1,59 @@
+"""The clustered stream of a reasoning model, as a steady flow.
+
+>>> import decluster
+>>> lines = [
+...     b'data: {"choices":[{"index":0,"delta":{"content":"Hello there."}}]}', b"",
+...     b"data: [DONE]", b"",
+... ]
+>>> for line in decluster.wrap(lines):  # or: decluster.wrap(response.iter_lines())
+...     print(line.decode())
+data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}
+<BLANKLINE>
+data: {"choices":[{"index":0,"delta":{"content":" there."}}]}
+<BLANKLINE>
+data: [DONE]
+<BLANKLINE>
+"""
+
+from ._core import (
+    FINISHED,
+    NEED_INPUT,
+    PARAMETERS,
+    Engine,
+    Event,
+    Mark,
+    Parameter,
+    Piece,
+    Wait,
+    __version__,
+)
+from ._errors import ConfigError, DeclusterError, Finished, Full, TooLarge
+from ._stream import BlockStream, PieceStream, Stream, WrappedStream
+from ._verbs import Answer, blocks, collect, pieces, wrap
+
+__all__ = [
+    "FINISHED",
+    "NEED_INPUT",
+    "PARAMETERS",
+    "Answer",
+    "BlockStream",
+    "ConfigError",
+    "DeclusterError",
+    "Engine",
+    "Event",
+    "Finished",
+    "Full",
+    "Mark",
+    "Parameter",
+    "Piece",
+    "PieceStream",
+    "Stream",
+    "TooLarge",
+    "Wait",
+    "WrappedStream",
+    "__version__",
+    "blocks",
+    "collect",
+    "pieces",
+    "wrap",
+]

@@ -1,0 +1,147 @@
+"""The command line: `decluster`, or `python -m decluster`.
+
+Exits 0 on success, 1 when the answer is no or the input is bad, 2 on wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from . import _demo
+from ._core import __version__, segment_text
+from ._errors import DeclusterError
+from ._verbs import Answer, collect
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one verb and gives the exit code."""
+    if hasattr(signal, "SIGPIPE"):
+        # `decluster decode … | head` should end as other tools do.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    options = _parser().parse_args(arguments)
+    verb: int = options.run(options)
+    return verb
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="decluster",
+        description="The clustered stream of a reasoning model, as a steady flow.",
+    )
+    parser.add_argument("--version", action="version", version=f"decluster {__version__}")
+    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
+
+    demo = verbs.add_parser("demo", help="read a clustered stream as it comes and wrapped, compare")
+    _demo.add_arguments(demo)
+    demo.set_defaults(run=_demo.run)
+
+    decode = verbs.add_parser("decode", help="what a recorded stream holds, one JSON object a file")
+    decode.add_argument("files", nargs="+", metavar="FILE", help="a stream; - is standard input")
+    decode.add_argument(
+        "--dialect",
+        choices=["openai-chat", "openai-responses", "incident"],
+        help="do not tell the dialect from the data",
+    )
+    decode.add_argument("--json", action="store_true", help="JSON, which is what it prints anyway")
+    decode.set_defaults(run=_decode)
+
+    segment = verbs.add_parser("segment", help="the blocks of a text, one JSON object a line")
+    segment.add_argument(
+        "files", nargs="+", metavar="FILE", help="a UTF-8 text; - is standard input"
+    )
+    segment.add_argument("--target", type=float, help="tokens per block, 4 to 64 (default: 12.4)")
+    segment.add_argument("--json", action="store_true", help="JSON, which is what it prints anyway")
+    segment.set_defaults(run=_segment)
+    return parser
+
+
+def _decode(options: argparse.Namespace) -> int:
+    code = 0
+    for name in options.files:
+        try:
+            with _open(name) as file:
+                answer = collect(_chunks(file), framing="bytes", dialect=options.dialect)
+        except (OSError, DeclusterError) as error:
+            code = _fail(name, error)
+            continue
+        print(json.dumps({"file": name, **_decoded(answer)}, ensure_ascii=False))
+    return code
+
+
+def _decoded(answer: Answer) -> dict[str, object]:
+    calls = [
+        {"name": call["name"], "arguments": _digest(call["arguments"])}
+        for call in answer.tool_calls
+        if call["index"] == 0
+    ]
+    decoded: dict[str, object] = {
+        "dialect": answer.dialect,
+        "reasoning": _digest(answer.reasoning),
+        "output": _digest(answer.output),
+        "reasoning_tokens": answer.reasoning_tokens,
+        "usage": answer.usage,
+        "finish": answer.finish,
+        "verdict": answer.verdict,
+        "tool_calls": len(calls),
+        "tools": calls,
+        "error": answer.error,
+        "events": answer.events,
+        "comments": answer.comments,
+        "repairs": answer.repairs,
+        "malformed": answer.malformed,
+    }
+    if len(answer.choices) > 1:
+        decoded["by_choice"] = {
+            str(choice["index"]): {
+                "reasoning": _digest(choice["reasoning"]),
+                "output": _digest(choice["output"]),
+                "finish": choice["finish"],
+            }
+            for choice in answer.choices
+        }
+    return decoded
+
+
+def _segment(options: argparse.Namespace) -> int:
+    code = 0
+    for name in options.files:
+        try:
+            with _open(name) as file:
+                text = file.read().decode("utf-8")
+            found = segment_text(text, options.target)
+        except (OSError, UnicodeDecodeError, DeclusterError) as error:
+            code = _fail(name, error)
+            continue
+        for number, (block, tokens, boundary) in enumerate(found):
+            line = {"block": number, "text": block, "tokens": tokens, "boundary": boundary}
+            print(json.dumps(line, ensure_ascii=False))
+    return code
+
+
+def _open(name: str) -> BinaryIO:
+    return sys.stdin.buffer if name == "-" else Path(name).open("rb")
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK):
+        yield chunk
+
+
+def _digest(text: str) -> dict[str, object]:
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "chars": len(text)}
+
+
+def _fail(name: str, error: Exception) -> int:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    print(f"decluster: {name}: {reason}", file=sys.stderr)
+    return 1
+
+
+CHUNK = 1 << 16

@@ -1,0 +1,186 @@
+"""The compiled module. Use the names that `decluster` re-exports."""
+
+from typing import Any, Final, Literal, final
+
+__all__ = [
+    "FINISHED",
+    "NEED_INPUT",
+    "PARAMETERS",
+    "PENDING",
+    "Collector",
+    "Engine",
+    "Event",
+    "Feed",
+    "Flow",
+    "Mark",
+    "Parameter",
+    "Piece",
+    "Signal",
+    "Wait",
+    "__version__",
+    "open_flow",
+    "segment_text",
+]
+
+__version__: str
+PARAMETERS: tuple[Parameter, ...]
+
+@final
+class Signal:
+    """An answer without content: one object, compared by identity."""
+
+NEED_INPUT: Final[Signal]
+FINISHED: Final[Signal]
+PENDING: Final[Signal]
+
+@final
+class Parameter:
+    """One row of the table of parameters, in the units that Python takes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def min(self) -> int | float | str: ...
+    @property
+    def max(self) -> int | float | str: ...
+    @property
+    def default(self) -> int | float | str: ...
+    @property
+    def choices(self) -> list[str]: ...
+    @property
+    def doc(self) -> str: ...
+
+@final
+class Piece:
+    """What is released at once: a block, or a part of one. `str(piece)` is its text."""
+
+    @property
+    def text(self) -> str:
+        """The text; empty for a part of a token count without text."""
+    @property
+    def kind(self) -> Literal["reasoning", "output"]: ...
+    @property
+    def index(self) -> int:
+        """The choice."""
+    @property
+    def seq(self) -> int:
+        """Numbers all that leaves, in order, from 0."""
+    @property
+    def block(self) -> int:
+        """Number of the block within its choice, from 0."""
+    @property
+    def part(self) -> int:
+        """Number of this piece within its block, from 0."""
+    @property
+    def boundary(
+        self,
+    ) -> Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]: ...
+    @property
+    def ends_block(self) -> bool:
+        """Whether the block is known to end here."""
+    @property
+    def tokens(self) -> int:
+        """Estimate of its LLM tokens."""
+    @property
+    def origin(self) -> int:
+        """Number of the delta that holds its last byte, from 0."""
+    @property
+    def arrived_ns(self) -> int:
+        """When its first byte arrived."""
+
+@final
+class Mark:
+    """A mark whose turn has come."""
+
+    __match_args__: tuple[Literal["id"]]
+    @property
+    def id(self) -> int: ...
+
+@final
+class Event:
+    """Something that is not text: an event of the stream, or `restarted`. `data` is mostly JSON."""
+
+    __match_args__: tuple[Literal["name"], Literal["data"]]
+    @property
+    def name(self) -> str: ...
+    @property
+    def data(self) -> str: ...
+
+@final
+class Wait:
+    """Nothing before `at_ns` unless there is input; then something."""
+
+    __match_args__: tuple[Literal["at_ns"]]
+    @property
+    def at_ns(self) -> int: ...
+
+@final
+class Engine:
+    """Takes the deltas of one stream and gives them back paced, on the caller's own clock.
+
+    Times are integers: nanoseconds of one monotonic clock, such as `time.monotonic_ns()`. The
+    parameters are those of `PARAMETERS`.
+    """
+
+    def __new__(cls, **parameters: Any) -> Engine: ...
+    def push(
+        self,
+        now_ns: int,
+        kind: Literal["reasoning", "output"],
+        text: str,
+        *,
+        index: int = 0,
+        tokens: int | None = None,
+    ) -> None:
+        """Takes in one delta, as a whole or not at all. Raises `Full`, `TooLarge` or `Finished`."""
+    def mark(self, now_ns: int, id: int, hurry: bool = False) -> None:
+        """Queues an opaque number; it comes back as a `Mark` in its place."""
+    def end_block(self, now_ns: int) -> None:
+        """What comes after this belongs to other blocks than what came before."""
+    def begin_attempt(self, now_ns: int) -> None:
+        """The stream starts again: an `Event` named `restarted` comes in its place."""
+    def finish(self, now_ns: int) -> None:
+        """No more input will come: what is queued leaves within `max_tail`, then `FINISHED`."""
+    def flush(self) -> None:
+        """Stops pacing what is queued at present."""
+    def cancel(self, how: Literal["flush", "drop"] = "flush") -> None:
+        """Ends the stream early: what is queued leaves at once, or is dropped."""
+    def poll(self, now_ns: int) -> Piece | Mark | Event | Wait | Signal:
+        """What to do now; the signals are `NEED_INPUT` and `FINISHED`."""
+    @property
+    def wants_input(self) -> bool:
+        """Whether the caller should go on reading its source."""
+    def stats(self) -> dict[str, Any]:
+        """Counters so far; delays in seconds."""
+
+@final
+class Flow:
+    def next(self, patience: float | None = None) -> Any: ...
+    def close(self) -> None: ...
+    def flush(self) -> None: ...
+    def stats(self) -> dict[str, Any]: ...
+    def dialect(self) -> str | None: ...
+    def usage(self) -> str | None: ...
+    def verdict(self) -> str | None: ...
+    def unrecognised(self) -> bool: ...
+
+@final
+class Feed:
+    def send(self, item: str | bytes | bytearray | memoryview) -> bool: ...
+    def finish(self) -> None: ...
+    def fail(self, error: BaseException) -> None: ...
+
+@final
+class Collector:
+    def __new__(
+        cls, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
+    ) -> Collector: ...
+    def push(self, item: str | bytes | bytearray | memoryview) -> None: ...
+    def finish(self) -> dict[str, Any]: ...
+
+def open_flow(
+    mode: str, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
+) -> tuple[Flow, Feed]: ...
+def segment_text(text: str, target: float | None = None) -> list[tuple[str, int, str]]: ...

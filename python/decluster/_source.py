@@ -1,0 +1,86 @@
+"""What can be wrapped, and how a read that blocks is ended.
+
+Nothing here imports an HTTP client: they are told by what they have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+
+class Source:
+    """An iterator of lines or chunks, with the response behind it where there is one."""
+
+    def __init__(self, source: object, closer: Callable[[], object] | None) -> None:
+        self.iterator, self._response = _open(source)
+        self._closer = closer
+        if closer is None and source is self._response:
+            self._closer = getattr(source, "close", None)
+
+    def interrupt(self) -> None:
+        """Ends a read that blocks in another thread, as far as the client lets us reach its socket.
+
+        Shutting the socket down wakes the reader; closing the response would wait for it instead.
+        """
+        connection = _socket_of(self._response)
+        if connection is not None:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Closes the iterator, then what was given to be closed. No read may be under way."""
+        for close in (getattr(self.iterator, "close", None), self._closer):
+            if close is not None:
+                close()
+
+
+def _open(source: Any) -> tuple[Iterator[Any], object]:
+    if isinstance(source, (str, bytes, bytearray, memoryview)):
+        raise TypeError(
+            f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            "such as response.iter_lines()"
+        )
+    iter_lines = getattr(source, "iter_lines", None)
+    if callable(iter_lines):
+        return iter(_sync(iter_lines())), source
+    return iter(_sync(source)), _owner(source)
+
+
+def _sync(source: Any) -> Iterable[Any]:
+    if isinstance(source, Iterable):
+        return source
+    if hasattr(source, "__aiter__"):
+        raise TypeError(
+            f"{type(source).__name__} is an async iterable; decluster reads sync ones so far"
+        )
+    raise TypeError(
+        f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+        "or a response that has iter_lines()"
+    )
+
+
+def _owner(source: object) -> object:
+    """The response whose method made this generator: `iter_lines` of requests and httpx."""
+    frame = getattr(source, "gi_frame", None)
+    return None if frame is None else frame.f_locals.get("self")
+
+
+def _socket_of(response: Any) -> socket.socket | None:
+    paths: tuple[Callable[[], object], ...] = (
+        # httpx and httpcore
+        lambda: response.extensions["network_stream"].get_extra_info("socket"),
+        # requests and urllib3
+        lambda: response.raw.connection.sock,
+        lambda: response.raw._fp.fp.raw._sock,
+        # http.client and urllib
+        lambda: response.fp.raw._sock,
+    )
+    for path in paths:
+        with contextlib.suppress(AttributeError, KeyError, TypeError):
+            found = path()
+            if isinstance(found, socket.socket):
+                return found
+    return None

@@ -1,0 +1,198 @@
+"""The verbs: `wrap`, `pieces`, `blocks`, `collect`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
+
+from ._core import Collector, Event, Piece, open_flow
+from ._source import Source
+from ._stream import BlockStream, PieceStream, Stream, WrappedStream
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+T = TypeVar("T", str, bytes)
+T_co = TypeVar("T_co", covariant=True)
+S = TypeVar("S", bound=Stream[Any])
+Framing = Literal["lines", "bytes"]
+Dialect = Literal["openai-chat", "openai-responses", "incident"]
+
+
+class LineSource(Protocol[T_co]):
+    """A response: requests', httpx's, or one like them."""
+
+    def iter_lines(self) -> Iterator[T_co]: ...
+
+
+class Parameters(TypedDict, total=False):
+    """The engine's parameters; `decluster.PARAMETERS` has bounds, defaults and meaning."""
+
+    unit: Literal["block", "word", "whole"]
+    pace: Literal["adaptive", "fixed", "off"]
+    segment: Literal["semantic", "off"]
+    target: float
+    max_delay: float
+    first_hold: float
+    max_tail: float
+    max_gap: float
+    grapheme_hold: float
+    rate: int
+    burst: int
+    max_queue_bytes: int
+    max_event_bytes: int
+    max_choices: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A stream read to its end. `reasoning` and `output` are those of choice 0."""
+
+    reasoning: str
+    output: str
+    tool_calls: list[dict[str, Any]]
+    usage: dict[str, Any] | None
+    """The provider's own usage object."""
+    reasoning_tokens: int | None
+    finish: str | None
+    """The provider's own word for why it stopped."""
+    verdict: Literal["complete", "failed", "truncated"] | None
+    """How it ended; `None` where the dialect is not known."""
+    reason: str | None
+    """Why, where the verdict alone does not tell."""
+    error: Any
+    """The first error object in the stream."""
+    dialect: str | None
+    choices: list[dict[str, Any]]
+    """For each choice: `index`, `reasoning`, `output`, `finish`."""
+    events: int
+    comments: int
+    repairs: int
+    malformed: int
+
+
+@overload
+def wrap(
+    source: LineSource[T_co],
+    *,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> WrappedStream[T_co]: ...
+@overload
+def wrap(
+    source: Iterable[T],
+    *,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> WrappedStream[T]: ...
+def wrap(
+    source: Any,
+    *,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> WrappedStream[Any]:
+    """Gives back what it was given, re-cut and paced: the loop around it does not change.
+
+    `source` is an iterable of SSE lines or of chunks, `str` or `bytes`, or a response with
+    `iter_lines()`; the items that come out are of the same type and dialect. Each text delta becomes
+    one or more events with the same JSON but for the text; everything else is passed on as it is.
+
+    The source is read in a background thread, which keeps no stream alive that nobody holds;
+    `background=False` reads in the caller's thread and cannot bridge silences. `framing` and
+    `dialect` are told from the data unless named. `closer` is called when the source is closed.
+
+    Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
+    iterating the source's own error, after all text that had arrived before it, or `TooLarge`.
+    """
+    options = _Options("bytes", framing, dialect, closer, background)
+    return _open(WrappedStream[Any], source, options, parameters)
+
+
+def pieces(
+    source: Any,
+    *,
+    events: bool = False,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> PieceStream:
+    """The text as it is released, piece by piece: `str(piece)`, `piece.kind`, `piece.block`.
+
+    With `events=True` everything that is not text comes in its place as an `Event`. Else as `wrap`.
+    """
+    mode = "pieces+events" if events else "pieces"
+    options = _Options(mode, framing, dialect, closer, background)
+    return _open(PieceStream, source, options, parameters)
+
+
+def blocks(
+    source: Any,
+    *,
+    events: bool = False,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> BlockStream:
+    """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`."""
+    mode = "pieces+events" if events else "pieces"
+    options = _Options(mode, framing, dialect, closer, background)
+    return _open(BlockStream, source, options, {**parameters, "unit": "whole"})
+
+
+def collect(
+    source: Any,
+    *,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    max_event_bytes: int | None = None,
+) -> Answer:
+    """Reads a stream to its end without pacing, in the caller's thread: for batch jobs.
+
+    Raises the source's own error, or `TooLarge`.
+    """
+    opened = Source(source, closer)
+    collector = Collector(framing=framing, dialect=dialect, max_event_bytes=max_event_bytes)
+    try:
+        for item in opened.iterator:
+            collector.push(item)
+    finally:
+        opened.close()
+    found = collector.finish()
+    for name in ("usage", "error"):
+        found[name] = None if found[name] is None else json.loads(found[name])
+    return Answer(**found)
+
+
+@dataclass(frozen=True)
+class _Options:
+    mode: str
+    framing: Framing | None
+    dialect: Dialect | None
+    closer: Callable[[], object] | None
+    background: bool
+
+
+def _open(of: type[S], source: Any, options: _Options, parameters: Parameters) -> S:
+    flow, feed = open_flow(
+        options.mode, framing=options.framing, dialect=options.dialect, **parameters
+    )
+    return of(flow, feed, Source(source, options.closer), options.background)
+
+
+__all__ = ["Answer", "Event", "Piece", "blocks", "collect", "pieces", "wrap"]
