@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import signal
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,12 +22,16 @@ from ._verbs import Answer, collect
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and gives the exit code."""
-    if hasattr(signal, "SIGPIPE"):
-        # `decluster decode … | head` should end as other tools do.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     options = _parser().parse_args(arguments)
-    verb: int = options.run(options)
-    return verb
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `decluster decode … | head`: nobody reads on, which is no error of ours. Python would
+        # complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -17,7 +17,10 @@ class Source:
     def __init__(self, source: object, closer: Callable[[], object] | None) -> None:
         self.iterator, self._response = _open(source)
         self._closer = closer
-        if closer is None and source is self._response:
+        if closer is not None:
+            # `closer=response.close` names the response, whatever the source hides it behind.
+            self._response = getattr(closer, "__self__", self._response)
+        elif source is self._response:
             self._closer = getattr(source, "close", None)
 
     def interrupt(self) -> None:

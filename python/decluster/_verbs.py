@@ -110,7 +110,9 @@ def wrap(
 
     The source is read in a background thread, which keeps no stream alive that nobody holds;
     `background=False` reads in the caller's thread and cannot bridge silences. `framing` and
-    `dialect` are told from the data unless named. `closer` is called when the source is closed.
+    `dialect` are told from the data unless named. `closer` is called when the source is closed; with
+    `closer=response.close` an early close also ends a read that blocks, which is otherwise known
+    of responses and of their own `iter_lines()` only.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
     iterating the source's own error, after all text that had arrived before it, or `TooLarge`.

@@ -15,8 +15,6 @@ from decluster._demo_read import deltas
 from decluster._demo_stream import Burst, chat_script, load_bursts, text_of, within
 from decluster._demo_view import Column, View, wrap_cells
 
-pytest.importorskip("requests")
-
 BURSTS = [
     Burst(after_ms=0, kind="reasoning", text="So the naïve", tokens=5),
     Burst(after_ms=5, kind="reasoning", text=" way fails.", tokens=4),

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 
 from decluster._demo_server import Cut, Hold, Send, Server
-
-requests = pytest.importorskip("requests")
 
 
 @pytest.fixture

@@ -285,13 +285,16 @@ pub(crate) fn is_line(item: &[u8]) -> bool {
         return true;
     }
     let Ok(line) = std::str::from_utf8(line) else { return false };
+    let json = |data: &str| data.trim_start().starts_with(['{', '[']);
     match line.split_once(':') {
-        Some(("data", data)) => is_complete(data) || !data.trim_start().starts_with(['{', '[']),
-        Some(("event" | "id" | "retry", _)) => true,
-        _ => is_complete(line),
+        Some(("data", data)) => is_complete(data) || !json(data),
+        Some(_) => is_complete(line) || !json(line),
+        None => is_complete(line) || !(json(line) || FIELDS.iter().any(|f| f.starts_with(line))),
     }
 }
 
+/// Field names that a chunk may be cut in.
+const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// How long one wait may last before Python gets a look at its signals.
 const SLICE: Duration = Duration::from_millis(50);
 /// A dialect that has not shown itself after so many events is none that is known.

@@ -1,0 +1,188 @@
+"""Real HTTP clients on a loopback server: the loop around `iter_lines()` does not change."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import httpx
+import pytest
+import requests
+
+import decluster
+from decluster._demo_server import Cut, Hold, Send, Server
+
+Lines = Callable[[str], AbstractContextManager[tuple[Any, Iterator[Any]]]]
+
+
+@contextmanager
+def with_requests(url: str) -> Iterator[tuple[Any, Iterator[bytes]]]:
+    with requests.Session() as session:
+        session.trust_env = False
+        with session.post(url, stream=True, timeout=10) as response:
+            yield response, response.iter_lines()
+
+
+@contextmanager
+def with_requests_str(url: str) -> Iterator[tuple[Any, Iterator[str]]]:
+    with requests.Session() as session:
+        session.trust_env = False
+        with session.post(url, stream=True, timeout=10) as response:
+            response.encoding = "utf-8"
+            yield response, response.iter_lines(decode_unicode=True)
+
+
+@contextmanager
+def with_httpx(url: str) -> Iterator[tuple[Any, Iterator[str]]]:
+    with (
+        httpx.Client(trust_env=False, timeout=10) as client,
+        client.stream("POST", url) as response,
+    ):
+        yield response, response.iter_lines()
+
+
+CLIENTS = pytest.mark.parametrize("client", [with_requests, with_requests_str, with_httpx])
+ERRORS = (requests.exceptions.ChunkedEncodingError, httpx.RemoteProtocolError)
+
+REASONING = "The lease ends while the worker still runs, so the job is handed out again. " * 3
+OUTPUT = "Renew the lease from a thread of its own — naïve, but it works 🦀. "
+
+
+def event(**choice: object) -> bytes:
+    body = {"id": "c", "choices": [{"index": 0, "finish_reason": None, **choice}]}
+    return f"data: {json.dumps(body, ensure_ascii=False)}\n\n".encode()
+
+
+DELTAS = [
+    event(delta={"role": "assistant", "content": ""}),
+    event(delta={"reasoning_content": REASONING}),
+    event(delta={"reasoning_content": "And that is all."}),
+    event(delta={"content": OUTPUT}),
+]
+END = [
+    event(delta={}, finish_reason="stop"),
+    b'data: {"choices":[],"usage":{"completion_tokens":80}}\n\n',
+    b"data: [DONE]\n\n",
+]
+CLUSTERED = [Send(data, after=0.05) for data in DELTAS + END]
+
+
+def as_text(line: str | bytes) -> str:
+    return line.decode() if isinstance(line, bytes) else line
+
+
+def texts(lines: list[str]) -> tuple[str, str]:
+    """Reads lines as the published client does: `data: `, then JSON of the rest."""
+    reasoning, output = "", ""
+    for line in lines:
+        if line.startswith("data: ") and line != "data: [DONE]":
+            for choice in json.loads(line[6:])["choices"]:
+                reasoning += choice["delta"].get("reasoning_content") or ""
+                output += choice["delta"].get("content") or ""
+    return reasoning, output
+
+
+def no_reader_left() -> bool:
+    deadline = time.monotonic() + 5
+    while any(t.name == "decluster-reader" for t in threading.enumerate()):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+@CLIENTS
+def test_text_and_dialect_are_those_of_the_source(client: Lines) -> None:
+    with Server(CLUSTERED) as server, client(server.url) as (_, lines):
+        stream = decluster.wrap(lines)
+        out = list(stream)
+        assert {type(line) for line in out} in ({str}, {bytes})
+        told = [as_text(line) for line in out]
+        assert texts(told) == (REASONING + "And that is all.", OUTPUT)
+        # A valid stream of the same dialect, with the ends where they were.
+        again = decluster.collect(told)
+        assert (again.reasoning, again.output) == (REASONING + "And that is all.", OUTPUT)
+        assert (again.dialect, again.verdict, again.finish) == ("openai-chat", "complete", "stop")
+        assert again.usage == stream.usage == {"completion_tokens": 80}
+        assert told[-2:] in (["data: [DONE]", ""], ["", "data: [DONE]"])
+        assert len(told) > 2 * (len(DELTAS) + len(END))
+        assert server.wait_open_connections(0)
+    assert no_reader_left()
+
+
+@CLIENTS
+def test_a_response_object_gives_its_lines(client: Lines) -> None:
+    with Server(CLUSTERED) as server, client(server.url) as (response, _):
+        with decluster.wrap(response) as stream:
+            told = [as_text(line) for line in stream]
+        assert texts(told) == (REASONING + "And that is all.", OUTPUT)
+    assert no_reader_left()
+
+
+@CLIENTS
+def test_a_connection_cut_mid_frame_raises_the_clients_own_error(client: Lines) -> None:
+    half = event(delta={"content": "never whole"})[:40]
+    script = [*[Send(data) for data in DELTAS], Send(half), Cut(after=0.1)]
+    seen: list[str] = []
+    with (
+        Server(script) as server,
+        client(server.url) as (_, lines),
+        pytest.raises(ERRORS),
+    ):
+        for line in decluster.wrap(lines):
+            seen.append(as_text(line))
+    # What had arrived came before the error; the half event is no event.
+    whole = [line for line in seen if not line or line.endswith("}")]
+    assert texts(whole) == (REASONING + "And that is all.", OUTPUT)
+    assert no_reader_left()
+
+
+@CLIENTS
+@pytest.mark.parametrize("how", ["lines", "response"])
+def test_early_close_ends_the_thread_though_the_server_is_silent(client: Lines, how: str) -> None:
+    script = [*[Send(data) for data in DELTAS], Hold()]
+    with Server(script) as server, client(server.url) as (response, lines):
+        stream = decluster.wrap(response if how == "response" else lines)
+        next(stream)
+        start = time.monotonic()
+        stream.close()
+        assert time.monotonic() - start < 0.5
+        assert no_reader_left()
+        assert list(stream) == []
+    assert time.monotonic() - start < 2
+
+
+def test_a_loop_that_breaks_leaves_nothing_behind() -> None:
+    script = [*[Send(data) for data in DELTAS], Hold()]
+    with Server(script) as server:
+        with with_requests(server.url) as (_, lines):
+            for _ in decluster.wrap(lines):
+                break
+        assert server.wait_open_connections(0)
+    assert no_reader_left()
+
+
+def test_the_first_text_is_not_held_back() -> None:
+    script = [*[Send(data) for data in DELTAS[:2]], Hold()]
+    with Server(script) as server, with_requests(server.url) as (response, lines):
+        arrived: list[float] = []
+
+        def noting() -> Iterator[bytes]:
+            for line in lines:
+                if b"reasoning_content" in line:
+                    arrived.append(time.monotonic())
+                yield line
+
+        # A generator of the caller's own hides the response: the closer names it.
+        stream = decluster.wrap(noting(), closer=response.close)
+        for line in stream:
+            if b"reasoning_content" in line:
+                assert time.monotonic() - arrived[0] < 0.05
+                break
+        stream.close()
+        assert len(arrived) == 1
+    assert no_reader_left()

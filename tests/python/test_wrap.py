@@ -1,0 +1,364 @@
+"""The verbs over plain iterables: what comes out has the form of what went in."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import json
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import decluster
+
+
+def chat(text: str, field: str = "content", **more: object) -> str:
+    choice = {"index": 0, "delta": {field: text}, "finish_reason": None, **more}
+    return f"data: {json.dumps({'id': 'c', 'choices': [choice]})}"
+
+
+REASONING = [
+    "The counter is read before the lock is taken, so two workers see the same value. Wait, th",
+    "at is only half of it: the second write wins. So a job is lost, not doubled.",
+]
+OUTPUT = "Take the lock first. Then read, add, and write — in that order. Naïve 🦀 code fails."
+LINES = [
+    ": keep-alive",
+    "",
+    *(line for text in REASONING for line in (chat(text, "reasoning_content"), "")),
+    chat(OUTPUT),
+    "",
+    chat("", finish_reason="stop"),
+    "",
+    'data: {"choices":[],"usage":{"completion_tokens":60}}',
+    "",
+    "data: [DONE]",
+    "",
+]
+
+
+def texts(lines: Iterator[str] | list[str]) -> dict[str, str]:
+    found = {"reasoning_content": "", "content": ""}
+    for line in lines:
+        if line.startswith("data: {"):
+            for choice in json.loads(line[6:])["choices"]:
+                for field in found:
+                    found[field] += choice["delta"].get(field) or ""
+    return found
+
+
+EXPECTED = {"reasoning_content": "".join(REASONING), "content": OUTPUT}
+
+
+def no_reader_left() -> bool:
+    deadline = time.monotonic() + 5
+    while any(t.name == "decluster-reader" for t in threading.enumerate()):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def test_str_lines_stay_str_lines() -> None:
+    out = list(decluster.wrap(LINES))
+    assert all(isinstance(line, str) and "\n" not in line for line in out)
+    assert texts(out) == EXPECTED
+    assert len(out) > len(LINES)
+    assert out[-2:] == ["data: [DONE]", ""]
+
+
+def test_bytes_lines_stay_bytes_lines() -> None:
+    out = list(decluster.wrap(line.encode() for line in LINES))
+    assert all(isinstance(line, bytes) and b"\n" not in line for line in out)
+    assert texts([line.decode() for line in out]) == EXPECTED
+
+
+def test_lines_with_terminators_keep_them() -> None:
+    out = list(decluster.wrap(f"{line}\n" for line in LINES))
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in out)
+    assert texts([line[:-1] for line in out]) == EXPECTED
+
+
+def test_lines_without_the_blank_ones() -> None:
+    out = list(decluster.wrap(line for line in LINES if line))
+    assert "" not in out
+    assert texts(out) == EXPECTED
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 100_000])
+def test_chunks_of_bytes_stay_a_stream_of_bytes(size: int) -> None:
+    body = "".join(f"{line}\n" for line in LINES).encode()
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    out = b"".join(decluster.wrap(chunks, framing="bytes"))
+    assert texts(out.decode().splitlines()) == EXPECTED
+    if size >= 100:
+        told = b"".join(decluster.wrap(chunks))
+        assert texts(told.decode().splitlines()) == EXPECTED
+
+
+def test_with_everything_off_the_lines_are_the_same() -> None:
+    assert list(decluster.wrap(LINES, pace="off", segment="off")) == LINES
+
+
+def test_wrapped_twice_says_the_same() -> None:
+    assert texts(list(decluster.wrap(decluster.wrap(LINES)))) == EXPECTED
+
+
+def test_without_a_thread() -> None:
+    before = threading.active_count()
+    stream = decluster.wrap(LINES, background=False)
+    assert texts(list(stream)) == EXPECTED
+    assert threading.active_count() == before
+
+
+def test_pieces_and_blocks() -> None:
+    pieces = list(decluster.pieces(LINES))
+    assert "".join(p.text for p in pieces if p.kind == "reasoning") == "".join(REASONING)
+    assert "".join(map(str, (p for p in pieces if p.kind == "output"))) == OUTPUT
+    blocks = list(decluster.blocks(LINES))
+    assert all(block.part == 0 and block.ends_block for block in blocks)
+    assert "".join(block.text for block in blocks) == "".join(REASONING) + OUTPUT
+
+
+def test_events_come_between_the_pieces() -> None:
+    items = list(decluster.pieces(LINES, events=True))
+    events = [item for item in items if isinstance(item, decluster.Event)]
+    assert [event.data for event in events[-1:]] == ["[DONE]"]
+    assert '"finish_reason": "stop"' in events[-3].data
+    assert isinstance(items[0], decluster.Piece)
+
+
+def test_collect() -> None:
+    answer = decluster.collect(LINES)
+    assert answer.reasoning == "".join(REASONING)
+    assert answer.output == OUTPUT
+    assert answer.usage == {"completion_tokens": 60}
+    assert (answer.finish, answer.verdict, answer.dialect) == ("stop", "complete", "openai-chat")
+    assert answer.tool_calls == []
+    assert decluster.collect(LINES[:4]).verdict == "truncated"
+
+
+def test_what_is_known_of_a_stream() -> None:
+    with decluster.wrap(LINES) as stream:
+        assert stream.dialect is None
+        list(stream)
+        assert stream.dialect == "openai-chat"
+        assert stream.usage == {"completion_tokens": 60}
+        assert stream.verdict == "complete"
+        stats = stream.stats()
+    assert stats["paced"]
+    assert stats["blocks"] <= stats["pieces"]
+    assert stats["bytes_in"] == stats["bytes_out"] == len("".join(REASONING) + OUTPUT) + 6
+    assert 0 < stats["max_delay"] < 1.5
+    assert (stats["malformed"], stats["comments"]) == (0, 1)
+
+
+class BoomError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_an_error_of_the_source_comes_after_the_text_before_it(background: bool) -> None:
+    def source() -> Iterator[str]:
+        yield from LINES[:6]
+        raise BoomError("mid-frame")
+
+    seen: list[str] = []
+    with pytest.raises(BoomError, match="mid-frame"):
+        for line in decluster.wrap(source(), background=background):
+            seen.append(line)
+    assert texts(seen)["reasoning_content"] == "".join(REASONING)
+    assert no_reader_left()
+
+
+def test_an_event_over_the_cap_is_an_error_after_the_text_before_it() -> None:
+    seen: list[str] = []
+    lines = [chat("Kept whole."), "", chat("x" * 5_000), ""]
+    with pytest.raises(decluster.TooLarge, match="4096 bytes"):
+        for line in decluster.wrap(lines, max_event_bytes=4_096):
+            seen.append(line)
+    assert texts(seen)["content"] == "Kept whole."
+    with pytest.raises(decluster.TooLarge):
+        decluster.collect(lines, max_event_bytes=4_096)
+
+
+def test_a_broken_event_passes_and_is_counted() -> None:
+    broken = 'data: {"choices":[{"index":0,"delta":{"content":"half'
+    stream = decluster.wrap([chat("One. "), "", broken, "", chat("Two."), "", "data: [DONE]", ""])
+    out = list(stream)
+    assert broken in out
+    assert stream.stats()["malformed"] == 1
+    assert stream.verdict == "complete"
+
+
+def test_a_stream_of_no_known_dialect_passes_with_one_warning() -> None:
+    lines = ['data: {"surprise":1}', "", 'data: {"surprise":2}', ""]
+    with pytest.warns(RuntimeWarning, match="does not recognise this stream") as caught:
+        stream = decluster.wrap(lines)
+        assert list(stream) == lines
+    assert len(caught) == 1
+    assert stream.stats()["paced"] is False
+
+
+def test_a_page_of_markup_passes_and_fails() -> None:
+    page = ["<html>", "<body>502 Bad Gateway</body>", "</html>"]
+    stream = decluster.wrap(page)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert list(stream) == page
+    assert stream.verdict == "failed"
+
+
+def test_a_stream_cut_short_is_truncated_and_no_end_is_made_up() -> None:
+    stream = decluster.wrap(LINES[:4])
+    out = list(stream)
+    assert "data: [DONE]" not in out
+    assert stream.verdict == "truncated"
+
+
+def test_closing_early_closes_the_source_and_ends_the_thread() -> None:
+    closed = threading.Event()
+
+    def source() -> Iterator[str]:
+        try:
+            while True:
+                yield chat("And on it goes, and on. ")
+                yield ""
+        finally:
+            closed.set()
+
+    with decluster.wrap(source()) as stream:
+        next(stream)
+    assert closed.wait(5)
+    assert no_reader_left()
+    assert list(stream) == []
+
+
+def test_a_stream_nobody_holds_ends_its_thread() -> None:
+    closed = threading.Event()
+
+    def source() -> Iterator[str]:
+        try:
+            while True:
+                yield chat("And on it goes, and on. ")
+                yield ""
+        finally:
+            closed.set()
+
+    stream = decluster.wrap(source())
+    next(stream)
+    gone = weakref.ref(stream)
+    del stream
+    gc.collect()
+    assert gone() is None
+    assert closed.wait(5)
+    assert no_reader_left()
+
+
+def test_a_slow_consumer_stops_the_reader_and_loses_nothing() -> None:
+    produced = 0
+
+    def source() -> Iterator[str]:
+        nonlocal produced
+        for number in range(50_000):
+            produced += 1
+            yield chat(f"{number} ")
+            yield ""
+
+    stream = decluster.wrap(source(), max_queue_bytes=65_536)
+    next(stream)
+    time.sleep(0.2)  # nothing to wait for: the reader must have stopped by itself
+    assert produced < 5_000
+    stream.close()
+
+
+def test_close_does_not_wait_for_a_source_that_blocks() -> None:
+    release = threading.Event()
+
+    def source() -> Iterator[str]:
+        yield chat("First of all. Then ")
+        yield ""
+        release.wait(10)
+
+    stream = decluster.wrap(source())
+    next(stream)
+    start = time.monotonic()
+    stream.close()
+    assert time.monotonic() - start < 0.5
+    release.set()
+    assert no_reader_left()
+
+
+def test_several_threads_share_a_stream() -> None:
+    stream = decluster.pieces(LINES)
+    seen: list[decluster.Piece] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        for piece in stream:
+            with lock:
+                seen.append(piece)
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(10)
+    seen.sort(key=lambda piece: piece.seq)
+    assert "".join(piece.text for piece in seen) == "".join(REASONING) + OUTPUT
+
+
+def test_context_variables_reach_the_source() -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+    seen: list[str] = []
+
+    def source() -> Iterator[str]:
+        seen.append(variable.get())
+        yield from LINES
+
+    variable.set("ours")
+    list(decluster.wrap(source()))
+    assert seen == ["ours"]
+
+
+def test_the_closer_is_called() -> None:
+    calls: list[str] = []
+    list(decluster.wrap(LINES, closer=lambda: calls.append("closed")))
+    assert no_reader_left()
+    assert calls == ["closed"]
+
+
+async def an_async_source() -> None:
+    yield b""
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (lambda: "data: x", "a str is not a stream"),
+        (lambda: b"data: x", "a bytes is not a stream"),
+        (lambda: 42, "int is not a stream"),
+        (an_async_source, "async iterable"),
+    ],
+)
+def test_what_is_no_stream_is_refused(source: Callable[[], object], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        decluster.wrap(source())  # type: ignore[call-overload]
+
+
+def test_items_that_are_no_lines_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="gave a dict"):
+        list(decluster.wrap([{"choices": []}]))  # type: ignore[list-item]
+
+
+def test_an_unknown_dialect_or_framing_is_refused() -> None:
+    with pytest.raises(ValueError, match="openai-chat, openai-responses, incident"):
+        decluster.wrap(LINES, dialect="gpt")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="'lines' or 'bytes'"):
+        decluster.wrap(LINES, framing="words")  # type: ignore[call-overload]
+    with pytest.raises(decluster.ConfigError, match="unit = whole"):
+        decluster.wrap(LINES, unit="whole")
