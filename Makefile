@@ -24,7 +24,6 @@ test-rust:
 
 test-python: $(VENV)/.installed-test
 	$(BIN)/pytest
-	cd python && ../$(BIN)/python -m doctest decluster/__init__.py
 
 lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check

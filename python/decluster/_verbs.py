@@ -105,14 +105,15 @@ def wrap(
     """Gives back what it was given, re-cut and paced: the loop around it does not change.
 
     `source` is an iterable of SSE lines or of chunks, `str` or `bytes`, or a response with
-    `iter_lines()`; the items that come out are of the same type and dialect. Each text delta becomes
-    one or more events with the same JSON but for the text; everything else is passed on as it is.
+    `iter_lines()`; the items that come out are of the same type and dialect. Each text delta
+    becomes one or more events with the same JSON but for the text; everything else is passed on as
+    it is.
 
     The source is read in a background thread, which keeps no stream alive that nobody holds;
     `background=False` reads in the caller's thread and cannot bridge silences. `framing` and
-    `dialect` are told from the data unless named. `closer` is called when the source is closed; with
-    `closer=response.close` an early close also ends a read that blocks, which is otherwise known
-    of responses and of their own `iter_lines()` only.
+    `dialect` are told from the data unless named. `closer` is called when the source is closed.
+    With `closer=response.close` an early close also ends a read that blocks; of a response and of
+    its own `iter_lines()` this is known without it.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
     iterating the source's own error, after all text that had arrived before it, or `TooLarge`.

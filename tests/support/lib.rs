@@ -1,6 +1,7 @@
 //! What several tests use: the virtual clock, the recorded streams, small inputs.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use decluster::sse::{Decoder, Frame, TooLarge};
@@ -173,8 +174,8 @@ fn drain(decoder: &mut Decoder, show: &mut impl FnMut(&Frame<'_>)) -> Result<(),
     Ok(())
 }
 
-/// Says on standard error that a test, or a part of it, did not run.
-#[expect(clippy::disallowed_macros, reason = "a skipped test must not look like a passed one")]
+/// Says on standard error that a test, or a part of it, did not run. It writes past the test runner, which
+/// shows nothing of a test that passes: a skipped one must not look like a passed one.
 pub fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
+    let _ = writeln!(io::stderr(), "skipped: {why}");
 }
