@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-rust test-python lint fmt clean
+.PHONY: demo test test-all test-rust test-python lint fmt clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -17,6 +17,10 @@ demo: $(VENV)/.installed-demo
 
 ## All tests, lints and format checks.
 test: lint test-rust test-python
+
+## What takes longer: the property tests over many more cases.
+test-all: test
+	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
 
 test-rust:
 	$(CARGO) test --locked --workspace --quiet

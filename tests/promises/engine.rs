@@ -221,7 +221,7 @@ impl Fed {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
+        cases: decluster_tests::cases(300),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]

@@ -322,7 +322,7 @@ fn pieces_carry_the_text_and_events_the_rest() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
+        cases: decluster_tests::cases(300),
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]

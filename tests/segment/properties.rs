@@ -2,6 +2,7 @@
 
 use decluster::segment::{Boundary, Cutter, Edge, SegmentConfig, Segmenter};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use unicode_segmentation::UnicodeSegmentation;
 
 const PARTS: &[&str] = &[
@@ -123,7 +124,11 @@ fn cut<'a>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig {
+        cases: decluster_tests::cases(400),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn lossless(text in text(), config in config()) {

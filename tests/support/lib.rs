@@ -174,6 +174,14 @@ fn drain(decoder: &mut Decoder, show: &mut impl FnMut(&Frame<'_>)) -> Result<(),
     Ok(())
 }
 
+/// How many cases a property test runs: `usual`, or what `PROPTEST_CASES` says.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "tests may read the environment")]
+pub fn cases(usual: u32) -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    asked.unwrap_or(usual)
+}
+
 /// Says on standard error that a test, or a part of it, did not run. It writes past the test runner, which
 /// shows nothing of a test that passes: a skipped one must not look like a passed one.
 pub fn skipped(why: &str) {

@@ -10,6 +10,7 @@ use decluster::wire::{Dialect, Edit, Reader, Verdict, With, is_complete, splice}
 use decluster_tests::streams::{Decoded, read, read_lines};
 use decluster_tests::{EVENT_CAP, Random, cut, decode, sizes};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use Verdict::{Complete, Failed, Truncated};
 
@@ -218,7 +219,11 @@ fn rewrites_read_back(bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: decluster_tests::cases(400),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn random_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200), seed: u64) {
