@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 import requests
+from readers import no_reader_left
 
 import decluster
 from decluster._demo_server import Cut, Hold, Send, Server
@@ -84,15 +84,6 @@ def texts(lines: list[str]) -> tuple[str, str]:
                 reasoning += choice["delta"].get("reasoning_content") or ""
                 output += choice["delta"].get("content") or ""
     return reasoning, output
-
-
-def no_reader_left() -> bool:
-    deadline = time.monotonic() + 5
-    while any(t.name == "decluster-reader" for t in threading.enumerate()):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 @CLIENTS

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
+from readers import no_reader_left
 
 import decluster
 
@@ -52,15 +53,6 @@ def texts(lines: Iterator[str] | list[str]) -> dict[str, str]:
 
 
 EXPECTED = {"reasoning_content": "".join(REASONING), "content": OUTPUT}
-
-
-def no_reader_left() -> bool:
-    deadline = time.monotonic() + 5
-    while any(t.name == "decluster-reader" for t in threading.enumerate()):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def test_str_lines_stay_str_lines() -> None:

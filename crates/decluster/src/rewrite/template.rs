@@ -133,14 +133,10 @@ impl Templates {
             })
             .collect();
         if let Some(slot) = self.slots.back_mut() {
+            let before = slot.raw.len();
             let data = splice(slot.data(), &mut edits);
-            let mut raw = Vec::new();
-            let how =
-                Rewrite { keep_id: true, after_cr: slot.raw.first() == Some(&b'\n'), close: false };
-            rewrite(&slot.raw, &data, how, &mut raw);
-            self.bytes = self.bytes + raw.len() - slot.raw.len();
-            slot.raw = raw;
-            slot.data = Data::Own(data);
+            slot.set_data(data);
+            self.bytes = self.bytes + slot.raw.len() - before;
         }
         number
     }
@@ -346,13 +342,9 @@ impl Templates {
         if let Some((_, span)) = &mut slot.number {
             shift(span);
         }
-        let mut raw = Vec::new();
-        let how =
-            Rewrite { keep_id: true, after_cr: slot.raw.first() == Some(&b'\n'), close: false };
-        rewrite(&slot.raw, &data, how, &mut raw);
-        self.bytes = self.bytes + raw.len() - slot.raw.len();
-        slot.raw = raw;
-        slot.data = Data::Own(data);
+        let before = slot.raw.len();
+        slot.set_data(data);
+        self.bytes = self.bytes + slot.raw.len() - before;
     }
 
     /// The place of the first text of the event that text number `origin` is in.
@@ -411,6 +403,15 @@ impl Other {
 }
 
 impl Slot {
+    /// Writes the event anew with other data.
+    fn set_data(&mut self, data: String) {
+        let after_cr = self.raw.first() == Some(&b'\n');
+        let mut raw = Vec::new();
+        rewrite(&self.raw, &data, Rewrite { keep_id: true, after_cr, close: false }, &mut raw);
+        self.raw = raw;
+        self.data = Data::Own(data);
+    }
+
     fn data(&self) -> &str {
         match &self.data {
             Data::Raw(range) => {
