@@ -29,6 +29,7 @@ from ._core import (
 )
 from ._errors import ConfigError, DeclusterError, Finished, Full, TooLarge
 from ._stream import BlockStream, PieceStream, Stream, WrappedStream
+from ._types import Dialect, Framing, Parameters, Verdict
 from ._verbs import Answer, blocks, collect, pieces, wrap
 
 __all__ = [
@@ -39,16 +40,20 @@ __all__ = [
     "BlockStream",
     "ConfigError",
     "DeclusterError",
+    "Dialect",
     "Engine",
     "Event",
     "Finished",
+    "Framing",
     "Full",
     "Mark",
     "Parameter",
+    "Parameters",
     "Piece",
     "PieceStream",
     "Stream",
     "TooLarge",
+    "Verdict",
     "Wait",
     "WrappedStream",
     "__version__",

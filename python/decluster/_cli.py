@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,15 +25,25 @@ from ._verbs import Answer, collect
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and gives the exit code."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character gets its escape, which JSON understands, too.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # `decluster decode … | head`: nobody reads on, which is no error of ours. Python would
-        # complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `decluster decode … | head`: nobody reads on, which is no error.
+        _close_stdout()
         return 0
+    except OSError as error:
+        _close_stdout()
+        return _fail("standard output", error)
     return code
+
+
+def _close_stdout() -> None:
+    """Nothing more can be written; without this Python would say so again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,22 +58,30 @@ def _parser() -> argparse.ArgumentParser:
     _demo.add_arguments(demo)
     demo.set_defaults(run=_demo.run)
 
-    decode = verbs.add_parser("decode", help="what a recorded stream holds, one JSON object a file")
+    decode = verbs.add_parser(
+        "decode",
+        help="what a recorded stream holds, one JSON object a file",
+        description="Says what recorded streams hold, one JSON object a file. Texts are given as "
+        "SHA-256 and number of characters; --text gives them in full.",
+    )
     decode.add_argument("files", nargs="+", metavar="FILE", help="a stream; - is standard input")
     decode.add_argument(
         "--dialect",
         choices=["openai-chat", "openai-responses", "incident"],
         help="do not tell the dialect from the data",
     )
-    decode.add_argument("--json", action="store_true", help="JSON, which is what it prints anyway")
+    decode.add_argument("--text", action="store_true", help="texts in full, not as hashes")
+    decode.add_argument("--json", action="store_true", help="as JSON (there is no other form yet)")
     decode.set_defaults(run=_decode)
 
     segment = verbs.add_parser("segment", help="the blocks of a text, one JSON object a line")
     segment.add_argument(
         "files", nargs="+", metavar="FILE", help="a UTF-8 text; - is standard input"
     )
-    segment.add_argument("--target", type=float, help="tokens per block, 4 to 64 (default: 12.4)")
-    segment.add_argument("--json", action="store_true", help="JSON, which is what it prints anyway")
+    segment.add_argument(
+        "--target", type=_target, metavar="N", help="tokens per block, 4 to 64 (default: 12.4)"
+    )
+    segment.add_argument("--json", action="store_true", help="as JSON (there is no other form yet)")
     segment.set_defaults(run=_segment)
     return parser
 
@@ -75,24 +95,28 @@ def _decode(options: argparse.Namespace) -> int:
         except (OSError, DeclusterError) as error:
             code = _fail(name, error)
             continue
-        print(json.dumps({"file": name, **_decoded(answer)}, ensure_ascii=False))
+        print(json.dumps({"file": name, **_decoded(answer, options.text)}, ensure_ascii=False))
+        if answer.events == 0:
+            code = _fail(name, ValueError(answer.reason or "no event came"))
     return code
 
 
-def _decoded(answer: Answer) -> dict[str, object]:
+def _decoded(answer: Answer, in_full: bool) -> dict[str, object]:
+    text = str if in_full else _digest
     calls = [
-        {"name": call["name"], "arguments": _digest(call["arguments"])}
+        {"name": call["name"], "arguments": text(call["arguments"])}
         for call in answer.tool_calls
         if call["index"] == 0
     ]
     decoded: dict[str, object] = {
         "dialect": answer.dialect,
-        "reasoning": _digest(answer.reasoning),
-        "output": _digest(answer.output),
+        "reasoning": text(answer.reasoning),
+        "output": text(answer.output),
         "reasoning_tokens": answer.reasoning_tokens,
         "usage": answer.usage,
         "finish": answer.finish,
         "verdict": answer.verdict,
+        "reason": answer.reason,
         "tool_calls": len(calls),
         "tools": calls,
         "error": answer.error,
@@ -104,8 +128,8 @@ def _decoded(answer: Answer) -> dict[str, object]:
     if len(answer.choices) > 1:
         decoded["by_choice"] = {
             str(choice["index"]): {
-                "reasoning": _digest(choice["reasoning"]),
-                "output": _digest(choice["output"]),
+                "reasoning": text(choice["reasoning"]),
+                "output": text(choice["output"]),
                 "finish": choice["finish"],
             }
             for choice in answer.choices
@@ -129,8 +153,9 @@ def _segment(options: argparse.Namespace) -> int:
     return code
 
 
-def _open(name: str) -> BinaryIO:
-    return sys.stdin.buffer if name == "-" else Path(name).open("rb")
+def _open(name: str) -> AbstractContextManager[BinaryIO]:
+    # Standard input is not ours to close: it may be named again.
+    return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -146,6 +171,14 @@ def _fail(name: str, error: Exception) -> int:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     print(f"decluster: {name}: {reason}", file=sys.stderr)
     return 1
+
+
+def _target(text: str) -> float:
+    try:
+        segment_text("", float(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return float(text)
 
 
 CHUNK = 1 << 16

@@ -6,8 +6,9 @@ Nothing here imports an HTTP client: they are told by what they have.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -46,8 +47,18 @@ def _open(source: Any) -> tuple[Iterator[Any], object]:
             f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
             "such as response.iter_lines()"
         )
+    if isinstance(source, Mapping):
+        raise TypeError(
+            f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
+            "and give response.iter_lines()"
+        )
+    if inspect.ismethod(source) or inspect.isfunction(source):
+        raise TypeError(f"{source.__name__} is a function: call it, as in response.iter_lines()")
     iter_lines = getattr(source, "iter_lines", None)
     if callable(iter_lines):
+        body = getattr(source, "stream", None)
+        if hasattr(body, "__aiter__") and not hasattr(body, "__iter__"):
+            raise TypeError(ASYNC.format(f"the body of this {type(source).__name__}"))
         return iter(_sync(iter_lines())), source
     return iter(_sync(source)), _owner(source)
 
@@ -56,9 +67,7 @@ def _sync(source: Any) -> Iterable[Any]:
     if isinstance(source, Iterable):
         return source
     if hasattr(source, "__aiter__"):
-        raise TypeError(
-            f"{type(source).__name__} is an async iterable; decluster reads sync ones so far"
-        )
+        raise TypeError(ASYNC.format(type(source).__name__))
     raise TypeError(
         f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
         "or a response that has iter_lines()"
@@ -87,3 +96,6 @@ def _socket_of(response: Any) -> socket.socket | None:
             if isinstance(found, socket.socket):
                 return found
     return None
+
+
+ASYNC = "{} is an async iterable; decluster reads sync ones so far"

@@ -11,8 +11,9 @@ import weakref
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from ._core import PENDING, Feed, Flow, Piece
+from ._core import PENDING, Feed, Flow
 from ._source import Source
+from ._types import Dialect, Verdict
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Stream[Any]")
@@ -82,7 +83,7 @@ class Stream(Generic[T]):
         return self._flow.stats()
 
     @property
-    def dialect(self) -> str | None:
+    def dialect(self) -> Dialect | None:
         """The dialect, once an event told it; `None` before, and for a stream that is not known."""
         return self._flow.dialect()
 
@@ -93,9 +94,14 @@ class Stream(Generic[T]):
         return None if usage is None else json.loads(usage)
 
     @property
-    def verdict(self) -> str | None:
-        """`complete`, `failed` or `truncated` at the end of the stream, `None` before."""
+    def verdict(self) -> Verdict | None:
+        """How the stream ended; `None` before, and where the dialect is not known."""
         return self._flow.verdict()
+
+    @property
+    def reason(self) -> str | None:
+        """Why, where the verdict alone does not tell."""
+        return self._flow.reason()
 
     def _next(self) -> Any:
         """The next item, or `None` at the end."""
@@ -163,8 +169,9 @@ class Stream(Generic[T]):
         if self._flow.unrecognised():
             self._warned = True
             warnings.warn(
-                "decluster does not recognise this stream and passes it on as it is, unpaced; "
-                "name the dialect if you know it: dialect='openai-chat'",
+                "decluster does not recognise this stream and passes it on as it is, unpaced"
+                + (f" ({reason})" if (reason := self._flow.reason()) else "")
+                + ". The dialects are openai-chat, openai-responses and incident.",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -174,11 +181,11 @@ class WrappedStream(Stream[T]):
     """The stream that was given, re-cut and paced: items of the same type and dialect."""
 
 
-class PieceStream(Stream[Piece]):
+class PieceStream(Stream[T]):
     """Pieces as they are released; with `events=True` everything else between them."""
 
 
-class BlockStream(Stream[Piece]):
+class BlockStream(Stream[T]):
     """Whole blocks; with `events=True` everything else between them."""
 
 

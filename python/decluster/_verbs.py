@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._core import Collector, Event, Piece, open_flow
 from ._source import Source
 from ._stream import BlockStream, PieceStream, Stream, WrappedStream
+from ._types import AnySource, Dialect, Framing, LineSource, Parameters, Verdict
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -17,33 +18,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", str, bytes)
 T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S", bound=Stream[Any])
-Framing = Literal["lines", "bytes"]
-Dialect = Literal["openai-chat", "openai-responses", "incident"]
-
-
-class LineSource(Protocol[T_co]):
-    """A response: requests', httpx's, or one like them."""
-
-    def iter_lines(self) -> Iterator[T_co]: ...
-
-
-class Parameters(TypedDict, total=False):
-    """The engine's parameters; `decluster.PARAMETERS` has bounds, defaults and meaning."""
-
-    unit: Literal["block", "word", "whole"]
-    pace: Literal["adaptive", "fixed", "off"]
-    segment: Literal["semantic", "off"]
-    target: float
-    max_delay: float
-    first_hold: float
-    max_tail: float
-    max_gap: float
-    grapheme_hold: float
-    rate: int
-    burst: int
-    max_queue_bytes: int
-    max_event_bytes: int
-    max_choices: int
 
 
 @dataclass(frozen=True)
@@ -58,7 +32,7 @@ class Answer:
     reasoning_tokens: int | None
     finish: str | None
     """The provider's own word for why it stopped."""
-    verdict: Literal["complete", "failed", "truncated"] | None
+    verdict: Verdict | None
     """How it ended; `None` where the dialect is not known."""
     reason: str | None
     """Why, where the verdict alone does not tell."""
@@ -122,8 +96,30 @@ def wrap(
     return _open(WrappedStream[Any], source, options, parameters)
 
 
+@overload
 def pieces(
-    source: Any,
+    source: AnySource,
+    *,
+    events: Literal[False] = False,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> PieceStream[Piece]: ...
+@overload
+def pieces(
+    source: AnySource,
+    *,
+    events: bool,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> PieceStream[Piece | Event]: ...
+def pieces(
+    source: AnySource,
     *,
     events: bool = False,
     framing: Framing | None = None,
@@ -131,18 +127,39 @@ def pieces(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     **parameters: Unpack[Parameters],
-) -> PieceStream:
+) -> PieceStream[Any]:
     """The text as it is released, piece by piece: `str(piece)`, `piece.kind`, `piece.block`.
 
     With `events=True` everything that is not text comes in its place as an `Event`. Else as `wrap`.
     """
-    mode = "pieces+events" if events else "pieces"
-    options = _Options(mode, framing, dialect, closer, background)
-    return _open(PieceStream, source, options, parameters)
+    options = _Options(_mode(events), framing, dialect, closer, background)
+    return _open(PieceStream[Any], source, options, parameters)
 
 
+@overload
 def blocks(
-    source: Any,
+    source: AnySource,
+    *,
+    events: Literal[False] = False,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> BlockStream[Piece]: ...
+@overload
+def blocks(
+    source: AnySource,
+    *,
+    events: bool,
+    framing: Framing | None = None,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> BlockStream[Piece | Event]: ...
+def blocks(
+    source: AnySource,
     *,
     events: bool = False,
     framing: Framing | None = None,
@@ -150,15 +167,16 @@ def blocks(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     **parameters: Unpack[Parameters],
-) -> BlockStream:
+) -> BlockStream[Any]:
     """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`."""
-    mode = "pieces+events" if events else "pieces"
-    options = _Options(mode, framing, dialect, closer, background)
-    return _open(BlockStream, source, options, {**parameters, "unit": "whole"})
+    if "unit" in parameters:
+        raise TypeError("blocks() gives whole blocks: it takes no unit")
+    options = _Options(_mode(events), framing, dialect, closer, background)
+    return _open(BlockStream[Any], source, options, {**parameters, "unit": "whole"})
 
 
 def collect(
-    source: Any,
+    source: AnySource,
     *,
     framing: Framing | None = None,
     dialect: Dialect | None = None,
@@ -180,6 +198,10 @@ def collect(
     for name in ("usage", "error"):
         found[name] = None if found[name] is None else json.loads(found[name])
     return Answer(**found)
+
+
+def _mode(events: bool) -> str:
+    return "pieces+events" if events else "pieces"
 
 
 @dataclass(frozen=True)

@@ -82,12 +82,61 @@ def test_bad_files_are_named_and_the_others_still_read(
     assert code == 1
     assert "utf-8" in err
     assert err.count("\n") == 1
-    code, _, err = run(capsys, "segment", "--target", "400", str(file))
-    assert (code, err.count("\n")) == (1, 1)
-    assert "target = 400000 is out of bounds" in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["decode"], ["nonsense"], ["demo", "--seconds", "x"]])
+def test_what_is_no_stream_is_told_and_exits_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for body, says in [
+        ("<html><body>502</body></html>", "a page of markup, not an event stream"),
+        ('{"choices":[{"message":{"content":"Hi"}}]}', "JSON, not an event stream"),
+        ("", "no event came"),
+    ]:
+        file = tmp_path / "body"
+        file.write_text(body)
+        code, lines, err = run(capsys, "decode", str(file))
+        assert code == 1
+        assert says in err
+        assert err.count("\n") == 1
+        assert json.loads(lines[0])["verdict"] in ("failed", "truncated")
+
+
+def test_texts_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "stream.sse"
+    file.write_text(STREAM)
+    found = json.loads(run(capsys, "decode", "--text", str(file))[1][0])
+    assert (found["reasoning"], found["output"]) == ("Hm.", "Naïve.")
+
+
+def test_standard_input_twice_and_a_full_disk_are_no_tracebacks(tmp_path: Path) -> None:
+    file = tmp_path / "stream.sse"
+    file.write_text(STREAM)
+    decode = [sys.executable, "-m", "decluster", "decode"]
+    with file.open("rb") as stdin:
+        twice = subprocess.run([*decode, "-", "-"], stdin=stdin, capture_output=True, text=True)
+    assert twice.returncode == 1
+    assert twice.stderr == "decluster: -: no event came\n"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*decode, file], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "decluster: standard output: No space left on device\n"
+
+
+def test_a_terminal_that_knows_ascii_only_gets_escapes(tmp_path: Path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("Naïve.")
+    done = subprocess.run(
+        [sys.executable, "-m", "decluster", "segment", file],
+        env={"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"Na\\xefve." in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["decode"], ["nonsense"], ["segment", "--target", "400", "x"]]
+)
 def test_wrong_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)

@@ -106,12 +106,18 @@ def test_a_fixed_rate_is_the_published_bucket() -> None:
 @pytest.mark.parametrize(
     ("parameters", "error", "says"),
     [
-        ({"max_delay": 0.01}, decluster.ConfigError, "max_delay = 10000000 is out of bounds"),
-        ({"max_delay": -1}, decluster.ConfigError, "out of bounds"),
+        (
+            {"max_delay": 0.01},
+            decluster.ConfigError,
+            r"max_delay = 0.01 is out of bounds: 0.1 to 60.0 seconds",
+        ),
+        ({"max_delay": -1}, decluster.ConfigError, "max_delay = -1 is out of bounds"),
+        ({"burst": 2**70}, decluster.ConfigError, "burst = 1180591620717411303424 is out"),
+        ({"unit": 1}, TypeError, "unit takes one of: block word whole"),
         ({"max_dealy": 1.0}, decluster.ConfigError, "no parameter"),
         ({"unit": "sentence"}, decluster.ConfigError, "block word whole"),
-        ({"unit": 1.5}, TypeError, "unit takes a name"),
-        ({"max_delay": "soon"}, decluster.ConfigError, "is none of"),
+        ({"unit": 1.5}, TypeError, "unit takes one of: block word whole"),
+        ({"max_delay": "soon"}, TypeError, "max_delay takes a number of seconds"),
         ({"rate": True}, TypeError, "rate takes a whole number"),
         ({"target": float("nan")}, decluster.ConfigError, "out of bounds"),
     ],
@@ -147,6 +153,9 @@ def test_the_table_of_parameters_has_what_the_docs_need() -> None:
     assert table["unit"].default == "block"
     assert table["target"].default == 12.4
     assert all(parameter.doc for parameter in decluster.PARAMETERS)
+    assert repr(table["max_tail"]).startswith(
+        'Parameter("max_tail", 0.0 to 10.0 seconds, default=0.3: How long text may still take'
+    )
 
 
 @given(

@@ -92,6 +92,51 @@ def test_chunks_of_bytes_stay_a_stream_of_bytes(size: int) -> None:
         assert texts(told.decode().splitlines()) == EXPECTED
 
 
+def test_chunks_need_no_name_however_they_are_cut() -> None:
+    body = "".join(f"{line}\n" for line in LINES[2:4] + LINES[-2:]).encode()
+    expected = {"reasoning_content": REASONING[0], "content": ""}
+    for at in range(1, len(body)):
+        out = list(decluster.wrap([body[:at], body[at:]]))
+        assert texts(b"".join(out).decode().splitlines()) == expected, at
+        assert decluster.collect([body[:at], body[at:]]).reasoning == REASONING[0], at
+    prefix, data = body[:6], body[6:]
+    event, rest = data.split(b"\n\n", 1)
+    out = list(decluster.wrap([prefix, event, b"\n\n", rest]))
+    assert texts(b"".join(out).decode().splitlines()) == expected
+    out = list(decluster.wrap([prefix + event, b"\n\n", rest]))
+    assert b"".join(out).endswith(b"data: [DONE]\n\n")
+
+
+def test_an_odd_first_line_is_still_a_line() -> None:
+    odd = [b'data: {"caf\xe9"', b"data: {oops", b"data: {'a': 1}", b"\xff\xfe"]
+    for first in odd:
+        lines = [first, b"", *(line.encode() for line in LINES)]
+        out = list(decluster.wrap(lines))
+        assert out[0] == first
+        assert texts([line.decode("utf-8", "replace") for line in out]) == EXPECTED
+
+
+def test_a_finished_answer_is_no_stream() -> None:
+    body = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}'
+    answer = decluster.collect([body])
+    assert (answer.verdict, answer.reason) == ("failed", "the body is JSON, not an event stream")
+    stream = decluster.wrap([body])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert list(stream) == [body]
+    assert stream.verdict == "failed"
+
+
+def test_a_wrong_dialect_is_told() -> None:
+    with pytest.warns(RuntimeWarning, match="does not recognise"):
+        list(decluster.wrap(LINES, dialect="openai-responses"))
+
+
+def test_blocks_take_no_unit() -> None:
+    with pytest.raises(TypeError, match="takes no unit"):
+        decluster.blocks(LINES, unit="word")
+
+
 def test_with_everything_off_the_lines_are_the_same() -> None:
     assert list(decluster.wrap(LINES, pace="off", segment="off")) == LINES
 
@@ -199,10 +244,10 @@ def test_a_stream_of_no_known_dialect_passes_with_one_warning() -> None:
 def test_a_page_of_markup_passes_and_fails() -> None:
     page = ["<html>", "<body>502 Bad Gateway</body>", "</html>"]
     stream = decluster.wrap(page)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with pytest.warns(RuntimeWarning, match="a page of markup, not an event stream"):
         assert list(stream) == page
     assert stream.verdict == "failed"
+    assert stream.reason == "the body is a page of markup, not an event stream"
 
 
 def test_a_stream_cut_short_is_truncated_and_no_end_is_made_up() -> None:
@@ -335,6 +380,9 @@ async def an_async_source() -> None:
         (lambda: b"data: x", "a bytes is not a stream"),
         (lambda: 42, "int is not a stream"),
         (an_async_source, "async iterable"),
+        (lambda: {"choices": []}, "a dict is a finished answer, not a stream"),
+        (lambda: len, "not a stream"),
+        (lambda: test_collect, "call it"),
     ],
 )
 def test_what_is_no_stream_is_refused(source: Callable[[], object], says: str) -> None:

@@ -1,7 +1,8 @@
 //! A stream read to its end, and a text cut into blocks.
 
-use crate::flow::{bytes_of, dialect_of, is_line, lines_of};
+use crate::flow::{bytes_of, dialect_of, framing_of, is_line};
 use crate::{error, params};
+use decluster::Framer;
 use decluster::segment::Segmenter;
 use decluster::wire::Dialect;
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 #[pyclass(module = "decluster._core")]
 pub(crate) struct Collector {
     inner: decluster::Collector,
-    lines: Option<bool>,
+    framer: Framer,
 }
 
 #[pymethods]
@@ -26,19 +27,20 @@ impl Collector {
     ) -> PyResult<Self> {
         let config = params::config(py, parameters)?;
         let inner = decluster::Collector::new(&config, dialect_of(dialect)?);
-        Ok(Self { inner, lines: lines_of(framing)? })
+        Ok(Self { inner, framer: Framer::new(framing_of(framing)?) })
     }
 
     /// Takes in one item of the source.
     fn push(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<()> {
         let (bytes, _) = bytes_of(item)?;
-        let lines = *self.lines.get_or_insert_with(|| is_line(&bytes) || bytes.is_empty());
-        let pushed = if lines { self.inner.push_line(&bytes) } else { self.inner.push(&bytes) };
-        pushed.map_err(|e| error(py, "TooLarge", &e))
+        let items = self.framer.take(bytes);
+        self.take_in(py, items)
     }
 
     /// The source ended: what the stream amounts to. Usage and error are JSON.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let held = self.framer.finish();
+        self.take_in(py, held)?;
         self.inner.finish().map_err(|e| error(py, "TooLarge", &e))?;
         let answer = self.inner.answer();
         let dict = PyDict::new(py);
@@ -85,6 +87,22 @@ impl Collector {
         dict.set_item("repairs", answer.repairs)?;
         dict.set_item("malformed", answer.malformed)?;
         Ok(dict)
+    }
+}
+
+impl Collector {
+    fn take_in(
+        &mut self,
+        py: Python<'_>,
+        items: impl IntoIterator<Item = Vec<u8>>,
+    ) -> PyResult<()> {
+        let Some(framing) = self.framer.framing() else { return Ok(()) };
+        for item in items {
+            let line = is_line(framing, &item);
+            let pushed = if line { self.inner.push_line(&item) } else { self.inner.push(&item) };
+            pushed.map_err(|e| error(py, "TooLarge", &e))?;
+        }
+        Ok(())
     }
 }
 

@@ -121,16 +121,27 @@ impl Engine {
 /// What is released at once: a block, or a part of one. `str(piece)` is its text.
 #[pyclass(frozen, get_all, module = "decluster")]
 pub(crate) struct Piece {
+    /// The text; empty for a part of a token count without text.
     text: String,
+    /// `reasoning` or `output`.
     kind: &'static str,
+    /// The choice.
     index: u32,
+    /// Numbers all that leaves, in order, from 0.
     seq: u64,
+    /// Number of the block within its choice, from 0.
     block: u64,
+    /// Number of this piece within its block, from 0.
     part: u32,
+    /// What stands at its end: `paragraph`, `line`, `sentence`, `clause`, `word` or `grapheme`.
     boundary: &'static str,
+    /// Whether the block is known to end here.
     ends_block: bool,
+    /// Estimate of its LLM tokens.
     tokens: u32,
+    /// Number of the delta that holds its last byte, from 0.
     origin: u64,
+    /// When its first byte arrived, in nanoseconds of the stream's clock.
     arrived_ns: u64,
 }
 

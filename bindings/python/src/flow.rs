@@ -2,8 +2,8 @@
 
 use crate::engine::{Event, Piece, stats_dict};
 use crate::{PENDING, error, params};
-use decluster::RewriterOptions;
-use decluster::wire::{Dialect, is_complete};
+use decluster::wire::Dialect;
+use decluster::{Framer, Framing, RewriterOptions};
 use decluster_runtime::{Closed, Step, pair};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,15 +12,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// How the source's items look, told from the first of them that tells.
+/// How the source's items look, told from the first of them that tell.
 #[derive(Clone, Copy)]
-struct Framing {
+struct Form {
     /// `str`, not `bytes`.
     text: bool,
-    /// An item is a line.
-    lines: bool,
-    /// Lines have their terminators.
-    ends: bool,
+    framing: Framing,
 }
 
 /// Opens both ends of a stream. `mode` is `bytes`, `pieces` or `pieces+events`.
@@ -39,21 +36,17 @@ pub(crate) fn open_flow(
     options.pieces = mode != "bytes";
     options.events = mode == "pieces+events";
     let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
-    let format = Arc::new(OnceLock::new());
-    let feed = Feed {
-        inner: Some(feed),
-        lines: lines_of(framing)?,
-        format: Arc::clone(&format),
-        blanks: 0,
-    };
-    Ok((Flow { inner: flow, format, lines: Mutex::new(VecDeque::new()) }, feed))
+    let form = Arc::new(OnceLock::new());
+    let framer = Framer::new(framing_of(framing)?);
+    let feed = Feed { inner: Some(feed), framer, text: false, form: Arc::clone(&form) };
+    Ok((Flow { inner: flow, form, lines: Mutex::new(VecDeque::new()) }, feed))
 }
 
 /// The consuming end.
 #[pyclass(frozen, module = "decluster._core")]
 pub(crate) struct Flow {
     inner: decluster_runtime::Flow<PyErr>,
-    format: Arc<OnceLock<Framing>>,
+    form: Arc<OnceLock<Form>>,
     /// Lines of the last event that have not been taken.
     lines: Mutex<VecDeque<Vec<u8>>>,
 }
@@ -72,8 +65,9 @@ impl Flow {
             let slice = left.map_or(SLICE, |left| left.min(SLICE));
             let step = py.detach(|| self.inner.next(slice));
             match step {
-                Step::Bytes(bytes) => match self.format.get() {
-                    Some(framing) if framing.lines => self.queue(&bytes, framing.ends),
+                Step::Bytes(bytes) => match self.form.get().map(|form| form.framing) {
+                    Some(Framing::Lines) => self.queue(&bytes, false),
+                    Some(Framing::LinesWithEnds) => self.queue(&bytes, true),
                     _ => return Ok(Some(self.item(py, &bytes)?)),
                 },
                 Step::Piece(piece) => return Ok(Some(Py::new(py, Piece::from(piece))?.into_any())),
@@ -146,11 +140,23 @@ impl Flow {
         self.inner.with_answer(|_, answer| answer.verdict.map(decluster::wire::Verdict::name))
     }
 
-    /// Whether enough has been seen to say that this stream is of no known dialect.
+    /// Why, where the verdict alone does not tell.
+    fn reason(&self) -> Option<String> {
+        self.inner.with_answer(|_, answer| answer.reason.clone())
+    }
+
+    /// Whether enough has been seen to say that this stream is of no known dialect, or not of the one that
+    /// was named.
     fn unrecognised(&self) -> bool {
-        self.inner.with_answer(|rewriter, answer| {
-            let over = rewriter.is_finished();
-            rewriter.dialect().is_none() && answer.events >= if over { 1 } else { ENOUGH_EVENTS }
+        let deltas = self.inner.stats().deltas;
+        self.inner.with_answer(|rewriter, answer| match rewriter.dialect() {
+            None if rewriter.is_finished() => answer.events > 0 || answer.reason.is_some(),
+            None => answer.events >= ENOUGH_EVENTS,
+            Some(_) => {
+                let nothing = deltas == 0 && answer.choices.is_empty() && answer.usage.is_none();
+                let ended = answer.error.is_none() && rewriter.is_finished();
+                ended && nothing && answer.events > 0
+            }
         })
     }
 }
@@ -170,7 +176,7 @@ impl Flow {
     }
 
     fn item(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
-        if self.format.get().is_some_and(|framing| framing.text) {
+        if self.form.get().is_some_and(|form| form.text) {
             let text = String::from_utf8_lossy(bytes);
             return Ok(text.into_pyobject(py)?.into_any().unbind());
         }
@@ -182,10 +188,9 @@ impl Flow {
 #[pyclass(module = "decluster._core")]
 pub(crate) struct Feed {
     inner: Option<decluster_runtime::Feed<PyErr>>,
-    lines: Option<bool>,
-    format: Arc<OnceLock<Framing>>,
-    /// Empty items before the first that tells what they are.
-    blanks: u32,
+    framer: Framer,
+    text: bool,
+    form: Arc<OnceLock<Form>>,
 }
 
 #[pymethods]
@@ -194,24 +199,9 @@ impl Feed {
     /// too far behind.
     fn send(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (bytes, text) = bytes_of(item)?;
-        let Some(feed) = &self.inner else { return Ok(false) };
-        if self.format.get().is_none() {
-            if bytes.is_empty() && self.lines.is_none() {
-                self.blanks += 1;
-                return Ok(true);
-            }
-            let lines = self.lines.unwrap_or_else(|| self.blanks > 0 || is_line(&bytes));
-            let ends = bytes.ends_with(b"\n");
-            let framing = *self.format.get_or_init(|| Framing { text, lines, ends });
-            for _ in 0..self.blanks {
-                if framing.lines && feed.line(Vec::new()).is_err() {
-                    return Ok(false);
-                }
-            }
-        }
-        let lines = self.format.get().is_some_and(|framing| framing.lines);
-        let sent = py.detach(|| if lines { feed.line(bytes) } else { feed.bytes(bytes) });
-        Ok(sent.is_ok())
+        self.text |= text;
+        let items = self.framer.take(bytes);
+        Ok(self.hand_over(py, items))
     }
 
     /// The source ended.
@@ -227,15 +217,37 @@ impl Feed {
 }
 
 impl Feed {
+    fn hand_over(&self, py: Python<'_>, items: impl IntoIterator<Item = Vec<u8>>) -> bool {
+        let (Some(feed), Some(framing)) = (&self.inner, self.framer.framing()) else {
+            return self.inner.is_some();
+        };
+        self.form.get_or_init(|| Form { text: self.text, framing });
+        items.into_iter().all(|item| {
+            let line = is_line(framing, &item);
+            py.detach(|| if line { feed.line(item) } else { feed.bytes(item) }).is_ok()
+        })
+    }
+
     fn last(
         &mut self,
         py: Python<'_>,
         say: impl FnOnce(decluster_runtime::Feed<PyErr>) -> Result<(), Closed> + Send,
     ) {
+        let held = self.framer.finish();
+        self.hand_over(py, held);
         if let Some(feed) = self.inner.take() {
             // A stream that was closed has nobody to tell.
             let _ = py.detach(|| say(feed));
         }
+    }
+}
+
+/// Whether an item goes in as a line.
+pub(crate) fn is_line(framing: Framing, item: &[u8]) -> bool {
+    match framing {
+        Framing::Lines => true,
+        Framing::LinesWithEnds => item.ends_with(b"\n"),
+        Framing::Bytes => false,
     }
 }
 
@@ -262,39 +274,17 @@ pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
     Dialect::from_name(name).map(Some).ok_or_else(error)
 }
 
-pub(crate) fn lines_of(framing: Option<&str>) -> PyResult<Option<bool>> {
-    match framing {
+pub(crate) fn framing_of(name: Option<&str>) -> PyResult<Option<Framing>> {
+    match name {
         None => Ok(None),
-        Some("lines") => Ok(Some(true)),
-        Some("bytes") => Ok(Some(false)),
+        Some("lines") => Ok(Some(Framing::Lines)),
+        Some("bytes") => Ok(Some(Framing::Bytes)),
         Some(other) => {
             Err(PyValueError::new_err(format!("framing is 'lines' or 'bytes', not {other:?}")))
         }
     }
 }
 
-/// Whether the first item of a source is a line, not a chunk: one line end at most, at its end, and a line
-/// that can stand alone. A chunk cut inside its first line is none of these.
-pub(crate) fn is_line(item: &[u8]) -> bool {
-    let line = item.strip_suffix(b"\n").unwrap_or(item);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if line.contains(&b'\n') || line.contains(&b'\r') {
-        return false;
-    }
-    if line.len() < item.len() || line.starts_with(b":") {
-        return true;
-    }
-    let Ok(line) = std::str::from_utf8(line) else { return false };
-    let json = |data: &str| data.trim_start().starts_with(['{', '[']);
-    match line.split_once(':') {
-        Some(("data", data)) => is_complete(data) || !json(data),
-        Some(_) => is_complete(line) || !json(line),
-        None => is_complete(line) || !(json(line) || FIELDS.iter().any(|f| f.starts_with(line))),
-    }
-}
-
-/// Field names that a chunk may be cut in.
-const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// How long one wait may last before Python gets a look at its signals.
 const SLICE: Duration = Duration::from_millis(50);
 /// A dialect that has not shown itself after so many events is none that is known.

@@ -1,10 +1,10 @@
 //! Keyword arguments to a `Config`, by the core's table of parameters.
 
 use crate::error;
-use decluster::{Config, PARAMETERS, ParameterUnit};
+use decluster::{Config, ConfigError, PARAMETERS, ParameterUnit};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 
 /// One row of the table of parameters, in the units that Python takes.
 #[pyclass(frozen, get_all, module = "decluster")]
@@ -22,7 +22,12 @@ pub(crate) struct Parameter {
 impl Parameter {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let default = self.default.bind(py).repr()?;
-        Ok(format!("Parameter({:?}, unit={:?}, default={default})", self.name, self.unit))
+        let bounds = if self.choices.is_empty() {
+            format!("{} to {} {}", self.min, self.max, self.unit)
+        } else {
+            self.choices.join(" | ")
+        };
+        Ok(format!("Parameter({:?}, {bounds}, default={default}: {})", self.name, self.doc))
     }
 }
 
@@ -54,34 +59,56 @@ pub(crate) fn config(py: Python<'_>, arguments: Option<&Bound<'_, PyDict>>) -> P
         if given.is_none() {
             continue;
         }
-        let unit = PARAMETERS.iter().find(|p| p.name == name).map(|p| p.unit);
-        if let Ok(choice) = given.cast::<PyString>() {
-            let chosen = config.clone().with_choice(&name, choice.to_str()?);
-            config = chosen.map_err(|e| error(py, "ConfigError", &e))?;
+        let wrong = |e: ConfigError| error(py, "ConfigError", &e);
+        // An unknown name is refused by the core, with the list of those there are.
+        let Some(parameter) = PARAMETERS.iter().find(|p| p.name == name) else {
+            config.set(&name, 0).map_err(wrong)?;
             continue;
+        };
+        if parameter.unit.names().is_empty() {
+            let number = number(parameter, &given)?;
+            // The core's own message speaks in the units of its table.
+            if number.is_none_or(|number| config.set(&name, number).is_err()) {
+                let (min, max) = (
+                    value(py, parameter.unit, parameter.min)?,
+                    value(py, parameter.unit, parameter.max)?,
+                );
+                let (given, unit) = (given.repr()?, unit_name(parameter.unit));
+                let message = format!("{name} = {given} is out of bounds: {min} to {max} {unit}");
+                return Err(error(py, "ConfigError", &message));
+            }
+        } else {
+            let Ok(choice) = given.cast::<PyString>() else { return Err(takes(parameter)) };
+            config = config.with_choice(&name, choice.to_str()?).map_err(wrong)?;
         }
-        let number = unit.map_or(Ok(0), |unit| number(&name, unit, &given))?;
-        config.set(&name, number).map_err(|e| error(py, "ConfigError", &e))?;
     }
     Ok(config)
 }
 
-/// A Python number in the unit of the table; what is negative or no number is out of any bounds.
-fn number(name: &str, unit: ParameterUnit, given: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let wrong = || PyTypeError::new_err(format!("{name} takes a {}", kind(unit)));
-    if given.is_instance_of::<PyBool>() {
-        return Err(wrong());
+/// A Python number in the unit of the table; `None` if that cannot hold it.
+fn number(parameter: &decluster::Parameter, given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyString>() {
+        return Err(takes(parameter));
     }
-    let Some(scale) = scale(unit) else {
-        return match given.extract::<i128>() {
-            Ok(number) => Ok(u64::try_from(number).unwrap_or(u64::MAX)),
-            Err(_) => Err(wrong()),
-        };
+    let Some(scale) = scale(parameter.unit) else {
+        if !given.is_instance_of::<PyInt>() {
+            return Err(takes(parameter));
+        }
+        return Ok(given.extract().ok());
     };
-    let number: f64 = given.extract().map_err(|_| wrong())?;
+    let number: f64 = given.extract().map_err(|_| takes(parameter))?;
     let scaled = (number * scale).round();
-    // A float cast saturates; a negative or absent number must not become a valid zero.
-    Ok(if scaled >= 0.0 { scaled as u64 } else { u64::MAX })
+    Ok((0.0..MAX_EXACT).contains(&scaled).then_some(scaled as u64))
+}
+
+fn takes(parameter: &decluster::Parameter) -> PyErr {
+    let kind = match parameter.unit {
+        ParameterUnit::Nanoseconds => "a number of seconds".to_owned(),
+        ParameterUnit::MilliTokens => "a number of tokens".to_owned(),
+        unit if unit.names().is_empty() => "a whole number".to_owned(),
+        unit => format!("one of: {}", unit.names().join(" ")),
+    };
+    PyTypeError::new_err(format!("{} takes {kind}", parameter.name))
 }
 
 fn value(py: Python<'_>, unit: ParameterUnit, number: u64) -> PyResult<Py<PyAny>> {
@@ -113,11 +140,5 @@ fn unit_name(unit: ParameterUnit) -> &'static str {
     }
 }
 
-fn kind(unit: ParameterUnit) -> &'static str {
-    match unit {
-        ParameterUnit::Nanoseconds => "number of seconds",
-        ParameterUnit::MilliTokens => "number of tokens",
-        _ if unit.names().is_empty() => "whole number",
-        _ => "name",
-    }
-}
+/// Beyond this a float counts no single nanoseconds any more; no bound comes near it.
+const MAX_EXACT: f64 = 9e15;

@@ -2,7 +2,9 @@
 
 use crossbeam_channel::{Receiver, Sender, select};
 use decluster::Nanos;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// The reading end of a stream: hands over what the source gave, with the time.
 ///
@@ -12,6 +14,9 @@ pub struct Feed<E> {
     pub(crate) items: Sender<Item<E>>,
     /// Never carries anything: its other end goes away when the stream is closed.
     pub(crate) closed: Receiver<()>,
+    /// Bytes on their way to the consumer, and a word from it when they become fewer.
+    pub(crate) in_flight: Arc<AtomicUsize>,
+    pub(crate) taken: Receiver<()>,
     pub(crate) started: Instant,
 }
 
@@ -69,9 +74,32 @@ impl<E> Feed<E> {
 
     fn send(&self, what: What<E>) -> Result<(), Closed> {
         let item = Item { at: Nanos::from(self.started.elapsed()), what };
+        while self.in_flight.load(Ordering::Acquire) > BYTES_IN_FLIGHT {
+            select! {
+                recv(self.taken) -> _ => {}
+                recv(self.closed) -> _ => return Err(Closed),
+                // A feed may be shared by threads, and one may take the word meant for another.
+                default(LOOK_AGAIN) => {}
+            }
+        }
+        self.in_flight.fetch_add(item.what.bytes(), Ordering::AcqRel);
         select! {
             send(self.items, item) -> sent => sent.map_err(|_| Closed),
             recv(self.closed) -> _ => Err(Closed),
         }
     }
 }
+
+impl<E> What<E> {
+    /// How much it weighs on its way.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) | Self::Line(bytes) => bytes.len(),
+            Self::Finished | Self::Failed(_) => 0,
+        }
+    }
+}
+
+/// Beyond this the reader waits until the consumer has taken some: one more item may be on its way.
+const BYTES_IN_FLIGHT: usize = 1 << 20;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);

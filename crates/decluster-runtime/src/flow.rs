@@ -1,13 +1,15 @@
 //! The consuming end.
 
 use crate::feed::{Feed, Item, What};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use decluster::wire::Answer;
 use decluster::{
     Boundary, Cancel, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
     Rewritten, Stats,
 };
 use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The two ends of one stream.
@@ -19,23 +21,25 @@ pub fn pair<E>(
     options: RewriterOptions,
 ) -> Result<(Feed<E>, Flow<E>), RewriterError> {
     let (items_in, items) = bounded(IN_FLIGHT);
-    let (open, closed) = unbounded();
+    let (open, closed) = bounded(0);
+    let (took, taken) = bounded(1);
+    let (waker, woken) = bounded(1);
     let started = Instant::now();
-    let core = Core {
-        rewriter: Rewriter::new(config, options, Nanos::ZERO)?,
-        ended: false,
-        error: None,
-        fault: None,
-    };
+    let in_flight = Arc::new(AtomicUsize::new(0));
+    let rewriter = Rewriter::new(config, options, Nanos::ZERO)?;
     let flow = Flow {
         turn: Mutex::new(()),
-        core: Mutex::new(core),
+        core: Mutex::new(Core { rewriter, ended: false, error: None }),
         items,
+        in_flight: Arc::clone(&in_flight),
+        took,
+        waker,
+        woken,
         closed: closed.clone(),
         open: Mutex::new(Some(open)),
         started,
     };
-    Ok((Feed { items: items_in, closed, started }, flow))
+    Ok((Feed { items: items_in, closed, in_flight, taken, started }, flow))
 }
 
 /// The consuming end of a stream. All methods may be called from several threads; each piece goes to one
@@ -46,6 +50,11 @@ pub struct Flow<E> {
     turn: Mutex<()>,
     core: Mutex<Core<E>>,
     items: Receiver<Item<E>>,
+    in_flight: Arc<AtomicUsize>,
+    took: Sender<()>,
+    /// A word to whoever waits that things have changed.
+    waker: Sender<()>,
+    woken: Receiver<()>,
     closed: Receiver<()>,
     /// Dropped to close.
     open: Mutex<Option<Sender<()>>>,
@@ -97,14 +106,13 @@ struct Core<E> {
     /// No item will come any more.
     ended: bool,
     error: Option<E>,
-    fault: Option<RewriterError>,
 }
 
 impl<E> Flow<E> {
     /// Waits for the next step, `patience` at the most. Bytes come as events of the same dialect, or as
     /// pieces where [`RewriterOptions::pieces`] says so.
     pub fn next(&self, patience: Duration) -> Step<E> {
-        let until = Instant::now() + patience;
+        let until = Instant::now() + patience.min(PATIENCE_MAX);
         let Some(_turn) = self.turn.try_lock_until(until) else { return Step::Pending };
         loop {
             if self.open.lock().is_none() {
@@ -114,7 +122,7 @@ impl<E> Flow<E> {
                 let mut core = self.core.lock();
                 while core.wants_items() {
                     match self.items.try_recv() {
-                        Ok(item) => core.take(item),
+                        Ok(item) => self.take(&mut core, item),
                         Err(error) => {
                             if error.is_disconnected() {
                                 core.end(self.now());
@@ -126,7 +134,7 @@ impl<E> Flow<E> {
                 match core.poll(self.now()) {
                     Polled::Step(step) => return step,
                     Polled::Wait(at) => {
-                        let wake = self.started + Duration::from(at);
+                        let wake = self.started.checked_add(Duration::from(at)).unwrap_or(until);
                         (core.wants_items(), wake.min(until))
                     }
                     Polled::NeedInput => (core.wants_items(), until),
@@ -148,6 +156,8 @@ impl<E> Flow<E> {
     /// Stops pacing what is queued at present.
     pub fn flush(&self) {
         self.core.lock().rewriter.flush();
+        // If a word is waiting already, nobody has to be told twice.
+        let _ = self.waker.try_send(());
     }
 
     /// Counters of the engine.
@@ -165,24 +175,26 @@ impl<E> Flow<E> {
         Nanos::from(self.started.elapsed())
     }
 
-    /// Waits for an item, the close, or the time; `Err` when the time came.
+    fn take(&self, core: &mut Core<E>, item: Item<E>) {
+        self.in_flight.fetch_sub(item.what.bytes(), Ordering::AcqRel);
+        let _ = self.took.try_send(());
+        core.take(item);
+    }
+
+    /// Waits for an item, a word, the close, or the time; `Err` when the time came.
     fn wait(&self, wanted: bool, until: Instant) -> Result<(), RecvTimeoutError> {
         let timeout = crossbeam_channel::at(until);
-        if !wanted {
-            return select! {
-                recv(self.closed) -> _ => Ok(()),
-                recv(timeout) -> _ => Err(RecvTimeoutError::Timeout),
-            };
-        }
+        let nothing = crossbeam_channel::never();
         select! {
-            recv(self.items) -> item => {
+            recv(if wanted { &self.items } else { &nothing }) -> item => {
                 let mut core = self.core.lock();
                 match item {
-                    Ok(item) => core.take(item),
+                    Ok(item) => self.take(&mut core, item),
                     Err(_) => core.end(self.now()),
                 }
                 Ok(())
             }
+            recv(self.woken) -> _ => Ok(()),
             recv(self.closed) -> _ => Ok(()),
             recv(timeout) -> _ => Err(RecvTimeoutError::Timeout),
         }
@@ -207,20 +219,18 @@ impl<E> Core<E> {
             What::Line(line) => self.rewriter.push_line(at, &line),
             What::Finished => {
                 self.end(at);
-                Ok(())
+                return;
             }
             What::Failed(error) => {
                 self.error = Some(error);
-                self.end(at);
-                self.rewriter.flush();
-                Ok(())
+                self.ended = true;
+                self.rewriter.cancel(Cancel::Flush);
+                return;
             }
         };
-        if let Err(fault) = pushed {
-            // The rewriter has ended itself; what had arrived still comes out, then the fault.
-            self.fault.get_or_insert(fault);
-            self.ended = true;
-        }
+        // The rewriter was asked before whether it wants input, so it has taken it; if that ended it, what had
+        // arrived still comes out, and then the fault.
+        self.ended |= pushed.is_err();
     }
 
     fn end(&mut self, at: Nanos) {
@@ -238,7 +248,7 @@ impl<E> Core<E> {
             Rewritten::Event(event) => Step::Event(event),
             Rewritten::Wait(at) => return Polled::Wait(at),
             Rewritten::NeedInput => return Polled::NeedInput,
-            Rewritten::Finished => match (self.error.take(), self.fault.take()) {
+            Rewritten::Finished => match (self.error.take(), self.rewriter.take_fault()) {
                 (Some(error), _) => Step::Failed(error),
                 (None, Some(fault)) => Step::Fault(fault),
                 (None, None) => Step::Finished,
@@ -266,6 +276,8 @@ impl From<Piece<'_>> for OwnedPiece {
     }
 }
 
+/// Nobody means to wait longer, and no clock overflows by it.
+const PATIENCE_MAX: Duration = Duration::from_hours(24 * 365);
 /// Items that may wait between reader and consumer: enough for a burst of small chunks while the consumer
 /// is busy, few enough to stop reading soon after it has left.
 const IN_FLIGHT: usize = 256;

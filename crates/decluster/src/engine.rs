@@ -7,7 +7,7 @@
 use crate::config::Config;
 use crate::delta::{Delta, Kind};
 use crate::pace::{self, Pacer, Tail};
-use crate::queue::{Item, Queue, Refused};
+use crate::queue::{Item, Queue, TooManyLanes};
 use crate::release::{Moment, Release, Rules};
 use crate::segment::{Boundary, Edge};
 use crate::time::Nanos;
@@ -159,7 +159,8 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PushError {
-    /// The queue would exceed `max_queue_bytes`: poll first.
+    /// The queue would exceed `max_queue_bytes`: poll first. Where everything waits for the end of a block
+    /// (`unit = whole`), that block is ended.
     Full {
         /// Bytes queued.
         queued: usize,
@@ -232,16 +233,8 @@ impl Engine {
             self.tick(now);
             return Ok(());
         }
-        let weight = self.queue.push(now.max(self.clock), &delta, self.stats.deltas);
-        let weight = weight.map_err(|refused| self.explain(refused, delta.index))?;
-        let now = self.tick(now);
-        self.stats.deltas += 1;
-        self.stats.tokens_in = self.stats.tokens_in.saturating_add(weight);
-        self.stats.bytes_in += delta.text.len() as u64;
-        self.arrived = self.arrived.saturating_add(pace::credit(weight));
-        self.pacer.arrived(now, pace::credit(weight));
-        self.replan(now);
-        Ok(())
+        self.check(delta.text.len())?;
+        self.admit(now, delta)
     }
 
     /// Queues an opaque number behind everything that has arrived; it comes back as [`Output::Mark`] in its
@@ -250,7 +243,9 @@ impl Engine {
     /// # Errors
     /// [`PushError`]; the engine is then as it was.
     pub fn mark(&mut self, now: Nanos, id: u64, hurry: bool) -> Result<(), PushError> {
-        self.queue_mark(now, Item::Caller(id), hurry)
+        self.check(0)?;
+        self.queue_mark(now, Item::Caller(id), hurry);
+        Ok(())
     }
 
     /// What comes after this belongs to other blocks than what came before.
@@ -265,8 +260,9 @@ impl Engine {
     /// # Errors
     /// [`PushError`]; the engine is then as it was.
     pub fn begin_attempt(&mut self, now: Nanos) -> Result<(), PushError> {
-        self.queue_mark(now, Item::Restarted(self.attempt + 1), true)?;
-        self.attempt += 1;
+        self.check(0)?;
+        self.attempt = self.attempt.saturating_add(1);
+        self.queue_mark(now, Item::Restarted(self.attempt), true);
         Ok(())
     }
 
@@ -307,7 +303,7 @@ impl Engine {
     /// Whether the caller should go on reading its source: false from half of `max_queue_bytes` on, true
     /// again below a quarter.
     pub fn wants_input(&self) -> bool {
-        !self.finished && !self.paused
+        !self.finished && (!self.paused || self.is_stuck())
     }
 
     /// What to do now. Call it until it gives [`Output::Wait`], [`Output::NeedInput`] or
@@ -342,31 +338,60 @@ impl Engine {
         }
     }
 
-    /// Whether deltas of so many bytes together would be taken now.
-    #[cfg(feature = "wire")]
-    pub(crate) fn fits(&self, bytes: usize, deltas: usize) -> bool {
-        self.queue.fits(bytes, deltas)
+    /// Takes in a delta whether it fits or not: for a caller that keeps the bound by itself, event by event.
+    pub(crate) fn admit(&mut self, now: Nanos, delta: Delta<'_>) -> Result<(), PushError> {
+        let weight = self.queue.push(now.max(self.clock), &delta, self.stats.deltas);
+        let weight =
+            weight.map_err(|TooManyLanes| PushError::TooManyChoices { index: delta.index })?;
+        let now = self.tick(now);
+        self.stats.deltas += 1;
+        self.stats.tokens_in = self.stats.tokens_in.saturating_add(weight);
+        self.stats.bytes_in += delta.text.len() as u64;
+        self.arrived = self.arrived.saturating_add(pace::credit(weight));
+        self.pacer.arrived(now, pace::credit(weight));
+        self.replan(now);
+        Ok(())
     }
 
-    /// Whether a delta of this choice would not be one choice too many.
-    #[cfg(feature = "wire")]
-    pub(crate) fn has_choice_for(&self, index: u32) -> bool {
-        self.queue.has_lane_for(index)
+    /// Queues a mark whether it fits or not.
+    pub(crate) fn admit_mark(&mut self, now: Nanos, id: u64, hurry: bool) {
+        self.queue_mark(now, Item::Caller(id), hurry);
     }
 
-    fn queue_mark(&mut self, now: Nanos, item: Item, hurry: bool) -> Result<(), PushError> {
+    /// Whether all these choices are known or may still begin.
+    #[cfg(feature = "wire")]
+    pub(crate) fn has_choices_for(&self, indexes: impl Iterator<Item = u32>) -> bool {
+        self.queue.has_lanes_for(indexes)
+    }
+
+    /// Whether nothing is planned although something is queued: it waits for the end of its block.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.plan == Plan::Nothing && self.queue.bytes() > 0
+    }
+
+    /// Refuses what would exceed `max_queue_bytes`. If nothing would leave by itself either, the blocks that
+    /// everything waits for end here.
+    fn check(&mut self, bytes: usize) -> Result<(), PushError> {
         if self.finished {
             return Err(PushError::Finished);
         }
+        if self.queue.fits(bytes, 1) {
+            return Ok(());
+        }
+        if self.is_stuck() {
+            self.end_block(self.clock);
+        }
+        Err(PushError::Full { queued: self.queue.bytes(), limit: self.max_queue_bytes })
+    }
+
+    fn queue_mark(&mut self, now: Nanos, item: Item, hurry: bool) {
         let number = self.queue.next_number();
-        let queued = self.queue.mark(now.max(self.clock), item, hurry);
-        queued.map_err(|refused| self.explain(refused, 0))?;
+        self.queue.mark(now.max(self.clock), item, hurry);
         let now = self.tick(now);
         if hurry {
             self.tails.push_back((number, now.after(self.max_tail), self.arrived));
         }
         self.replan(now);
-        Ok(())
     }
 
     fn release_mark(&mut self, at: Nanos, now: Nanos) -> Output<'_> {
@@ -523,15 +548,6 @@ impl Engine {
     fn tick(&mut self, now: Nanos) -> Nanos {
         self.clock = self.clock.max(now);
         self.clock
-    }
-
-    fn explain(&self, refused: Refused, index: u32) -> PushError {
-        match refused {
-            Refused::Full => {
-                PushError::Full { queued: self.queue.bytes(), limit: self.max_queue_bytes }
-            }
-            Refused::TooManyLanes => PushError::TooManyChoices { index },
-        }
     }
 }
 

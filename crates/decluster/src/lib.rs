@@ -39,6 +39,8 @@ mod collect;
 mod config;
 mod delta;
 mod engine;
+#[cfg(feature = "wire")]
+mod framing;
 mod pace;
 mod queue;
 mod release;
@@ -55,6 +57,8 @@ pub use collect::{Collected, Collector};
 pub use config::{Config, ConfigError, PARAMETERS, Parameter, ParameterUnit};
 pub use delta::{Delta, Kind};
 pub use engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
+#[cfg(feature = "wire")]
+pub use framing::{Framer, Framing};
 #[cfg(feature = "wire")]
 pub use rewrite::{Rewriter, RewriterError, RewriterOptions, Rewritten};
 pub use segment::Boundary;

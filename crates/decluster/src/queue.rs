@@ -111,12 +111,9 @@ enum Cuts {
     PerDelta { ends: VecDeque<Edge>, cutter: Cutter },
 }
 
-/// Why a delta was refused.
+/// A delta was refused: it would open one lane too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Full,
-    TooManyLanes,
-}
+pub(crate) struct TooManyLanes;
 
 impl Queue {
     pub(crate) fn new(config: &Config) -> Self {
@@ -148,24 +145,25 @@ impl Queue {
         self.bytes == 0 || self.bytes + bytes + items * OVERHEAD <= self.max_bytes
     }
 
-    /// Whether there is a lane for this choice, or room for one.
-    pub(crate) fn has_lane_for(&self, index: u32) -> bool {
-        self.lanes.len() < self.max_lanes || self.lanes.iter().any(|l| l.index == index)
+    /// Whether there are lanes for all these choices, or room for them.
+    pub(crate) fn has_lanes_for(&self, indexes: impl Iterator<Item = u32>) -> bool {
+        let new = |index: &u32| self.lanes.iter().all(|lane| lane.index != *index);
+        let mut new: Vec<u32> = indexes.filter(new).collect();
+        new.sort_unstable();
+        new.dedup();
+        self.lanes.len() + new.len() <= self.max_lanes
     }
 
-    /// Takes in a delta whole, or refuses it whole. Gives the sixteenths of a token that it weighs.
+    /// Takes in a delta whole, whether it [fits](Queue::fits) or not. Gives the sixteenths of a token that it weighs.
     pub(crate) fn push(
         &mut self,
         now: Nanos,
         delta: &Delta<'_>,
         number: u64,
-    ) -> Result<u64, Refused> {
-        if !self.fits(delta.text.len(), 1) {
-            return Err(Refused::Full);
-        }
+    ) -> Result<u64, TooManyLanes> {
         let place = match self.lanes.iter().position(|l| l.index == delta.index) {
             Some(place) => place,
-            None if !self.has_lane_for(delta.index) => return Err(Refused::TooManyLanes),
+            None if self.lanes.len() >= self.max_lanes => return Err(TooManyLanes),
             None => {
                 self.lanes.push(Lane::new(delta.index, delta.kind, self.segment));
                 self.lanes.len() - 1
@@ -199,10 +197,7 @@ impl Queue {
     }
 
     /// Queues a mark behind everything that is there.
-    pub(crate) fn mark(&mut self, now: Nanos, item: Item, hurry: bool) -> Result<(), Refused> {
-        if !self.fits(0, 1) {
-            return Err(Refused::Full);
-        }
+    pub(crate) fn mark(&mut self, now: Nanos, item: Item, hurry: bool) {
         if hurry {
             self.end_blocks(now);
         }
@@ -212,7 +207,6 @@ impl Queue {
         self.marks.push_back(Mark { number: self.next, item, hurry });
         self.next += 1;
         self.bytes += OVERHEAD;
-        Ok(())
     }
 
     /// What comes after this belongs to other blocks.

@@ -8,7 +8,7 @@
 mod template;
 
 use crate::config::Config;
-use crate::delta::{Delta, Kind};
+use crate::delta::Delta;
 use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::sse::{self, Frame};
 use crate::time::Nanos;
@@ -43,6 +43,8 @@ use template::{Other, Sink, Templates};
 /// assert!(out.contains(r#""content":"It runs out first."}"#), "{out}");
 /// # Ok::<(), decluster::RewriterError>(())
 /// ```
+///
+/// Memory is bounded by `max_queue_bytes` plus one event: events are taken whole.
 #[derive(Debug)]
 pub struct Rewriter {
     options: RewriterOptions,
@@ -50,10 +52,12 @@ pub struct Rewriter {
     reader: wire::Reader,
     engine: Engine,
     templates: Templates,
-    /// Frames that carry no order: comments, pings, empty lines. They wait only for the next poll.
-    urgent: VecDeque<Vec<u8>>,
-    /// What did not fit while the engine was too full for it.
-    held: Option<Texts>,
+    urgent: Urgent,
+    /// Input waits undecoded because there was no room for it.
+    behind: bool,
+    /// What is queued is not paced any more.
+    flushing: bool,
+    fault: Option<RewriterError>,
     /// Shape of the last event whose text was taken in, if text may be joined to it.
     joinable: Option<u64>,
     lines: bool,
@@ -145,8 +149,10 @@ impl Rewriter {
             reader: wire::Reader::new(options.dialect),
             engine: Engine::new(config, now),
             templates: Templates::new(verbatim),
-            urgent: VecDeque::new(),
-            held: None,
+            urgent: Urgent::default(),
+            behind: false,
+            flushing: false,
+            fault: None,
             joinable: None,
             lines: false,
             max_event_bytes: config.max_event_bytes as usize,
@@ -162,15 +168,17 @@ impl Rewriter {
     /// Takes in bytes of the stream, cut anywhere.
     ///
     /// # Errors
-    /// [`RewriterError`]. After `TooLarge` the rewriter has finished itself; what came before still leaves.
+    /// [`RewriterError`]. After `Full` and `Finished` nothing was taken; after others the rewriter has
+    /// finished itself, what came before still leaves, and [`Rewriter::take_fault`] has the error, too.
     pub fn push(&mut self, now: Nanos, bytes: &[u8]) -> Result<(), RewriterError> {
         self.check(bytes.len())?;
         self.decoder.push(bytes);
-        self.pump(now)
+        self.pump(now);
+        self.fault.clone().map_or(Ok(()), Err)
     }
 
     /// Takes in one line, with or without its terminator, perhaps from a library that drops blank lines.
-    /// One stream comes either as lines or as bytes.
+    /// Lines may be followed by bytes, not bytes by lines.
     ///
     /// # Errors
     /// As [`Rewriter::push`].
@@ -182,7 +190,8 @@ impl Rewriter {
             self.decoder = decoder.with_lines(wire::is_complete);
         }
         self.decoder.push_line(line);
-        self.pump(now)
+        self.pump(now);
+        self.fault.clone().map_or(Ok(()), Err)
     }
 
     /// No more input will come: what is queued leaves within `max_tail`, then [`Rewritten::Finished`].
@@ -190,8 +199,7 @@ impl Rewriter {
         if !self.ending {
             self.ending = true;
             self.decoder.finish();
-            // An event over the cap ends the stream here as anywhere; the verdict says that it was cut.
-            let _ = self.pump(now);
+            self.pump(now);
         }
     }
 
@@ -200,25 +208,36 @@ impl Rewriter {
         self.engine.flush();
     }
 
-    /// Ends the stream early; as [`Engine::cancel`].
+    /// Ends the stream early: all that came in leaves at once, or is forgotten.
     pub fn cancel(&mut self, how: Cancel) {
-        self.ending = true;
-        self.ended = true;
-        self.held = None;
-        self.engine.cancel(how);
-    }
-
-    /// A new attempt at the same request begins: [`Event::Restarted`] comes in its place.
-    ///
-    /// # Errors
-    /// As [`Engine::begin_attempt`].
-    pub fn begin_attempt(&mut self, now: Nanos) -> Result<(), PushError> {
-        self.engine.begin_attempt(now)
+        match how {
+            Cancel::Flush => {
+                self.flushing = true;
+                if !self.ending {
+                    self.ending = true;
+                    self.decoder.finish();
+                }
+                self.engine.flush();
+            }
+            Cancel::Drop => {
+                self.ending = true;
+                self.ended = true;
+                self.decoder = sse::Decoder::new(self.max_event_bytes);
+                self.urgent = Urgent::default();
+                self.templates.clear();
+                self.engine.cancel(Cancel::Drop);
+            }
+        }
     }
 
     /// Whether the caller should go on reading its source.
     pub fn wants_input(&self) -> bool {
-        !self.ending && self.held.is_none() && self.has_room()
+        !self.ending && !self.behind && self.has_room()
+    }
+
+    /// What ended the stream, if it was not its end: an event over the cap, too many choices. Gives it once.
+    pub fn take_fault(&mut self) -> Option<RewriterError> {
+        self.fault.take()
     }
 
     /// Whether the input is at its end and all of it has been decoded; text may still be queued.
@@ -256,15 +275,16 @@ impl Rewriter {
 
     fn step(&mut self, now: Nanos) -> Step {
         loop {
-            // The engine may have room again for what waits, be it the end.
-            let waits = self.held.is_some() || self.decoder.buffered() > 0;
-            if waits || (self.ending && !self.ended) {
-                // What is wrong with the stream was told when it was pushed.
-                let _ = self.pump(now);
+            // There may be room again for what waits, be it the end.
+            if self.behind || (self.ending && !self.ended) {
+                self.pump(now);
             }
             self.out.clear();
-            if let Some(raw) = self.urgent.pop_front() {
-                self.templates.write(&raw, &mut self.out);
+            if let Some((raw, led)) = self.urgent.pop() {
+                self.templates.write(&raw, led, &mut self.out);
+                if self.out.is_empty() {
+                    continue;
+                }
                 return Step::Bytes;
             }
             if core::mem::take(&mut self.other.ready) {
@@ -272,12 +292,13 @@ impl Rewriter {
             }
             let mut sink = match self.options {
                 RewriterOptions { pieces: false, .. } => Sink::Bytes(&mut self.out),
-                RewriterOptions { events: true, .. } => Sink::Other(&mut self.other),
-                _ => Sink::Nothing,
+                _ => Sink::Other(&mut self.other),
             };
             match self.engine.poll(now) {
                 Output::Piece(piece) => {
-                    self.templates.take(&piece, &mut sink);
+                    if self.options.keeps_events() {
+                        self.templates.take(&piece, &mut sink);
+                    }
                     if !self.options.pieces {
                         return Step::Bytes;
                     }
@@ -286,12 +307,14 @@ impl Rewriter {
                 }
                 Output::Mark(SPLIT) => {}
                 Output::Mark(number) => {
-                    if self.templates.take_event(number, &mut sink) && !self.options.pieces {
+                    self.templates.take_event(number, &mut sink);
+                    if !self.out.is_empty() {
                         return Step::Bytes;
                     }
                 }
                 Output::Event(event) => return Step::Event(event),
                 Output::Wait(at) => return Step::Wait(at),
+                Output::NeedInput if self.behind => {}
                 Output::NeedInput => return Step::NeedInput,
                 Output::Finished => return Step::Finished,
             }
@@ -299,24 +322,16 @@ impl Rewriter {
     }
 
     /// Decodes what there is room for.
-    fn pump(&mut self, now: Nanos) -> Result<(), RewriterError> {
-        loop {
-            if let Some((texts, hurry)) = self.held.take() {
-                let bytes = texts.iter().map(|(_, _, text, _)| text.len()).sum();
-                if !self.engine.fits(bytes, texts.len() + 1) {
-                    self.held = Some((texts, hurry));
-                    return Ok(());
+    fn pump(&mut self, now: Nanos) {
+        self.behind = false;
+        while !self.ended {
+            if !self.has_room() && !self.flushing {
+                if self.engine.is_stuck() {
+                    // What fills the room waits for the end of a block that has no room to come.
+                    self.engine.end_block(now);
                 }
-                for (kind, index, text, tokens) in &texts {
-                    let delta = Delta { kind: *kind, index: *index, text, tokens: *tokens };
-                    self.engine.push(now, delta).map_err(RewriterError::Engine)?;
-                }
-                if hurry {
-                    self.engine.mark(now, SPLIT, true).map_err(RewriterError::Engine)?;
-                }
-            }
-            if self.ended || !self.has_room() {
-                return Ok(());
+                self.behind = self.ending || self.decoder.buffered() > 0;
+                return;
             }
             match self.decoder.poll() {
                 Ok(Some(frame)) => {
@@ -327,18 +342,17 @@ impl Rewriter {
                         templates: &mut self.templates,
                         urgent: &mut self.urgent,
                         joinable: &mut self.joinable,
-                        held: &mut self.held,
                     };
                     if let Err(error) = intake.take(now, &frame, &reading) {
+                        self.fault = Some(RewriterError::Engine(error));
                         self.end(now);
-                        return Err(RewriterError::Engine(error));
                     }
                 }
                 Ok(None) if self.ending => self.end(now),
-                Ok(None) => return Ok(()),
+                Ok(None) => return,
                 Err(error) => {
+                    self.fault = Some(RewriterError::TooLarge(error));
                     self.end(now);
-                    return Err(RewriterError::TooLarge(error));
                 }
             }
         }
@@ -349,22 +363,53 @@ impl Rewriter {
         self.ended = true;
         self.reader.finish();
         self.engine.finish(now);
+        if self.flushing {
+            self.engine.flush();
+        }
     }
 
     fn has_room(&self) -> bool {
-        self.engine.wants_input() && self.templates.bytes() < self.max_queue_bytes
+        self.engine.wants_input()
+            && self.templates.bytes() + self.urgent.bytes < self.max_queue_bytes
     }
 
     fn check(&self, bytes: usize) -> Result<(), RewriterError> {
-        let queued = self.decoder.buffered();
-        let limit = self.max_event_bytes + self.max_queue_bytes;
+        let (queued, limit) = (self.decoder.buffered(), self.max_queue_bytes);
         if self.ending {
             Err(RewriterError::Finished)
-        } else if queued > 0 && queued + bytes > limit {
+        } else if self.behind && queued + bytes > limit {
             Err(RewriterError::Full { queued, limit })
         } else {
             Ok(())
         }
+    }
+}
+
+impl RewriterOptions {
+    /// Whether events are needed again once their text has been taken in.
+    fn keeps_events(self) -> bool {
+        !self.pieces || self.events
+    }
+}
+
+/// Frames that carry no order: comments, pings, empty lines. They wait only for the next poll.
+#[derive(Debug, Default)]
+struct Urgent {
+    /// With whether they begin with half of a line end.
+    frames: VecDeque<(Vec<u8>, bool)>,
+    bytes: usize,
+}
+
+impl Urgent {
+    fn push(&mut self, frame: &Frame<'_>) {
+        self.bytes += frame.raw.len() + URGENT_OVERHEAD;
+        self.frames.push_back((frame.raw.to_vec(), frame.led));
+    }
+
+    fn pop(&mut self) -> Option<(Vec<u8>, bool)> {
+        let (raw, led) = self.frames.pop_front()?;
+        self.bytes -= raw.len() + URGENT_OVERHEAD;
+        Some((raw, led))
     }
 }
 
@@ -373,9 +418,8 @@ struct Intake<'a> {
     options: RewriterOptions,
     engine: &'a mut Engine,
     templates: &'a mut Templates,
-    urgent: &'a mut VecDeque<Vec<u8>>,
+    urgent: &'a mut Urgent,
     joinable: &'a mut Option<u64>,
-    held: &'a mut Option<Texts>,
 }
 
 impl Intake<'_> {
@@ -385,56 +429,79 @@ impl Intake<'_> {
         frame: &Frame<'_>,
         reading: &Reading<'_>,
     ) -> Result<(), PushError> {
-        let blank = frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
-        // A line that the end of the input cut short would run into whatever came after it.
-        let ended = frame.raw.ends_with(b"\n") || frame.raw.ends_with(b"\r");
-        if (reading.role == Role::Ping || blank) && ended && !self.templates.is_verbatim() {
+        if self.has_no_order(frame, reading) {
             if !self.options.pieces {
-                self.urgent.push_back(frame.raw.to_vec());
+                self.urgent.push(frame);
             }
             return Ok(());
         }
         if reading.boundary {
             self.engine.end_block(now);
         }
-        if !self.can_be_cut(reading) {
-            let number = self.templates.event(frame, reading);
-            *self.joinable = None;
-            return self.engine.mark(now, number, reading.role == Role::Hurry);
-        }
-        // Only plain events of the same shape may share a piece; a mark keeps others apart.
-        let shape = if reading.plain { reading.shape } else { 0 };
-        if (!self.options.pieces || self.options.events)
-            && self.joinable.is_some_and(|last| last == 0 || last != shape)
-        {
-            self.engine.mark(now, SPLIT, false)?;
-        }
-        *self.joinable = Some(shape);
-        self.templates.delta(frame, reading);
         let hurry = reading.role == Role::Hurry;
-        let bytes = reading.texts.iter().map(|t| t.text.len()).sum();
-        if !self.engine.fits(bytes, reading.texts.len() + 1) {
-            let own = |t: &wire::Text<'_>| (t.kind, t.index, t.text.clone().into_owned(), t.tokens);
-            *self.held = Some((reading.texts.iter().map(own).collect(), hurry));
+        let keep = self.options.keeps_events();
+        if !self.can_be_cut(frame, reading) {
+            if keep {
+                let number = self.templates.event(frame, reading);
+                *self.joinable = None;
+                self.engine.admit_mark(now, number, hurry);
+            } else if hurry {
+                self.engine.admit_mark(now, SPLIT, true);
+            }
             return Ok(());
+        }
+        if !self.engine.has_choices_for(reading.texts.iter().map(|text| text.index)) {
+            let index = reading.texts.iter().map(|text| text.index).max().unwrap_or_default();
+            return Err(PushError::TooManyChoices { index });
+        }
+        if keep {
+            // Only plain events of the same shape may share a piece; a mark keeps others apart.
+            let shape = if reading.plain { reading.shape } else { 0 };
+            if self.joinable.is_some_and(|last| last == 0 || last != shape) {
+                self.engine.admit_mark(now, SPLIT, false);
+            }
+            *self.joinable = Some(shape);
+            self.templates.delta(frame, reading, self.options.pieces && reading.plain);
         }
         for text in &reading.texts {
             let wire::Text { kind, index, tokens, .. } = *text;
-            self.engine.push(now, Delta { kind, index, text: &text.text, tokens })?;
+            self.engine.admit(now, Delta { kind, index, text: &text.text, tokens })?;
         }
-        if hurry { self.engine.mark(now, SPLIT, true) } else { Ok(()) }
+        if hurry {
+            self.engine.admit_mark(now, SPLIT, true);
+        }
+        Ok(())
+    }
+
+    /// Whether the frame may overtake: comments, pings, empty lines. Not where output is to be the input, not
+    /// with an id, which would confirm what was overtaken, and not if the end of the input cut it short: it would
+    /// run into whatever comes after it.
+    fn has_no_order(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
+        let blank = frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
+        let whole = frame.raw.ends_with(b"\n") || frame.raw.ends_with(b"\r");
+        let own_id = frame.event.as_ref().is_some_and(|event| event.own_id);
+        (blank || reading.role == Role::Ping) && whole && !own_id && !self.templates.is_verbatim()
     }
 
     /// Whether the event's texts go through the engine; else it passes as one.
-    fn can_be_cut(&self, reading: &Reading<'_>) -> bool {
+    fn can_be_cut(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
         let nothing = |t: &wire::Text<'_>| t.text.is_empty() && t.tokens.unwrap_or(0) == 0;
-        let known = |t: &wire::Text<'_>| self.engine.has_choice_for(t.index);
         if reading.texts.is_empty() || reading.texts.iter().any(nothing) {
             return false;
         }
-        // A choice too many: bytes can still pass as they are, pieces can not.
-        self.options.pieces || (!reading.whole && reading.texts.iter().all(known))
+        // Pieces carry text only, so they can take it from any event.
+        self.options.pieces
+            || (!reading.whole
+                && rest_of(frame, reading) <= REST_MAX
+                && self.engine.has_choices_for(reading.texts.iter().map(|text| text.index)))
     }
+}
+
+/// How many bytes each part of the event would repeat.
+fn rest_of(frame: &Frame<'_>, reading: &Reading<'_>) -> usize {
+    let texts = reading.texts.iter().flat_map(|t| t.copies.iter().chain([&t.span]));
+    let spans = texts.chain(&reading.rest).chain(&reading.blanks);
+    frame.raw.len().saturating_sub(spans.map(core::ops::Range::len).sum())
 }
 
 /// What `poll` does next, without borrowing anything.
@@ -447,9 +514,6 @@ enum Step {
     NeedInput,
     Finished,
 }
-
-/// Texts of one event that wait for room, and whether they hurry.
-type Texts = (Vec<(Kind, u32, String, Option<u32>)>, bool);
 
 impl fmt::Display for RewriterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -472,5 +536,10 @@ impl fmt::Display for RewriterError {
 
 impl core::error::Error for RewriterError {}
 
+/// An event that says more than this besides its text passes whole: cut in n parts it would grow by n times as much.
+/// Real ones stay below 1 KiB.
+const REST_MAX: usize = 8_192;
+/// What a frame costs besides its bytes.
+const URGENT_OVERHEAD: usize = 64;
 /// The id of marks that only keep pieces apart.
 const SPLIT: u64 = u64::MAX;

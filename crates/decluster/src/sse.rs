@@ -50,6 +50,8 @@ pub struct Decoder {
     limit: usize,
     /// The last line ended with CR: an LF that comes next is part of that end.
     after_cr: bool,
+    /// The frame being read begins with such an LF.
+    led: bool,
     /// No line was read yet: a byte order mark may come.
     fresh: bool,
     input: Input,
@@ -69,6 +71,8 @@ pub struct Frame<'a> {
     pub raw: &'a [u8],
     /// The event, if the frame holds a `data` line.
     pub event: Option<Event<'a>>,
+    /// `raw` begins with the LF of a CRLF whose CR ended the frame before.
+    pub led: bool,
     /// How many comment lines are in it.
     pub comments: u32,
     /// False for a block that the end of the input left without its blank line. The standard drops it;
@@ -121,6 +125,7 @@ impl Decoder {
             offset: 0,
             limit: max_event_bytes,
             after_cr: false,
+            led: false,
             fresh: true,
             input: Input::Open,
             handed: false,
@@ -243,6 +248,7 @@ impl Decoder {
     fn next_line(&mut self) -> Option<Line> {
         if self.after_cr {
             if *self.buf.get(self.line)? == b'\n' {
+                self.led |= self.line == self.start;
                 self.line += 1;
             }
             self.after_cr = false;
@@ -370,6 +376,7 @@ impl Decoder {
         let raw = &self.buf[self.start..self.line];
         self.start = self.line;
         self.handed = true;
+        let led = mem::take(&mut self.led);
         if terminated && let Some(id) = self.block.id.take() {
             self.id = id;
         }
@@ -395,7 +402,8 @@ impl Decoder {
             own_id: self.block.own_id,
         });
         let stray = self.block.stray.clone().map(|range| &raw[range]);
-        Ok(Some(Frame { raw, event, comments: self.block.comments, terminated, bare, stray }))
+        let comments = self.block.comments;
+        Ok(Some(Frame { raw, event, led, comments, terminated, bare, stray }))
     }
 
     fn fail(&mut self) -> TooLarge {

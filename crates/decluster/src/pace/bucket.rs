@@ -81,7 +81,7 @@ impl TokenBucket {
         self.refill(now);
         self.filling = filling;
         let least = CREDIT.cast_signed().min(self.burst);
-        match u64::try_from(least - self.level) {
+        match u64::try_from(least.saturating_sub(self.level)) {
             Ok(missing) => now.after(Nanos(mul_div(missing, SECOND, filling))),
             Err(_) => now,
         }
@@ -122,7 +122,9 @@ impl Backlog {
         }
         self.total = self.total.saturating_add(credit);
         match self.groups.back_mut() {
-            Some((first, sum)) if now.since(*first) < super::estimate::GROUP => *sum += credit,
+            Some((first, sum)) if now.since(*first) < super::estimate::GROUP => {
+                *sum = sum.saturating_add(credit);
+            }
             _ => self.groups.push_back((now, credit)),
         }
     }
@@ -146,7 +148,7 @@ impl Backlog {
     pub(super) fn floor(&self, now: Nanos) -> u64 {
         let (mut sum, mut floor) = (0u64, 0);
         for (arrived, credit) in &self.groups {
-            sum += credit;
+            sum = sum.saturating_add(*credit);
             let left = arrived.after(self.max_delay).since(now.after(GUARD)).0;
             floor = floor.max(mul_div(sum, SECOND, left.max(LEAST)));
         }

@@ -45,6 +45,8 @@ struct Slot {
     number: Option<(u64, Range<usize>)>,
     /// The number of the event before, for parts that are not the last.
     number_before: Option<u64>,
+    /// Its raw bytes begin with the LF of a CRLF.
+    led: bool,
     /// It ended without a blank line because the source drops them.
     bare: bool,
     terminated: bool,
@@ -89,15 +91,14 @@ impl Templates {
         self.verbatim
     }
 
-    /// Writes bytes as they came. A frame may begin with the LF of a CRLF whose CR ended the frame before;
-    /// if another frame went out in between, each gets its own half.
-    pub(super) fn write(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let body = raw.strip_prefix(b"\n").unwrap_or(raw);
-        let led = body.len() < raw.len();
+    /// Writes bytes as they came. If `led`, they begin with the LF of a CRLF whose CR ended the frame before; if
+    /// another frame went out in between, each gets its own half.
+    pub(super) fn write(&mut self, raw: &[u8], led: bool, out: &mut Vec<u8>) {
         if self.verbatim {
             out.extend_from_slice(raw);
         } else {
-            if self.after_cr && (led || body.windows(2).any(|pair| pair == b"\r\n")) {
+            let body = if led { raw.strip_prefix(b"\n").unwrap_or(raw) } else { raw };
+            if self.after_cr && (led || memchr::memmem::find(body, b"\r\n").is_some()) {
                 out.push(b'\n');
             }
             out.extend_from_slice(body);
@@ -105,6 +106,11 @@ impl Templates {
         if let Some(last) = out.last() {
             self.after_cr = *last == b'\r';
         }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.verbatim);
     }
 
     /// Bytes of the events that are kept.
@@ -142,9 +148,14 @@ impl Templates {
     }
 
     /// Keeps an event whose texts go through the engine, each as the next delta.
-    pub(super) fn delta(&mut self, frame: &Frame<'_>, reading: &Reading<'_>) {
+    /// With `text_only` nothing of it will be written again but its text.
+    pub(super) fn delta(&mut self, frame: &Frame<'_>, reading: &Reading<'_>, text_only: bool) {
         let texts = reading.texts.len() as u32;
         self.slot(frame, reading, texts, texts);
+        if text_only && let Some(slot) = self.slots.back_mut() {
+            self.bytes -= core::mem::take(&mut slot.raw).len();
+            slot.data = Data::None;
+        }
         let slot = self.first_slot + self.slots.len() as u64 - 1;
         self.texts.extend(reading.texts.iter().map(|text| Text {
             slot,
@@ -180,6 +191,7 @@ impl Templates {
             blanks: reading.blanks.clone(),
             number: reading.number.clone(),
             number_before: self.number,
+            led: frame.led,
             bare: frame.bare,
             terminated: frame.terminated,
             emptied: false,
@@ -189,22 +201,20 @@ impl Templates {
         }
     }
 
-    /// Gives the event of a mark as it came, and lets go of it. False if there is no such event.
-    pub(super) fn take_event(&mut self, number: u64, sink: &mut Sink<'_>) -> bool {
+    /// Gives the event of a mark as it came, and lets go of it.
+    pub(super) fn take_event(&mut self, number: u64, sink: &mut Sink<'_>) {
         let place = number.checked_sub(self.first_slot).and_then(|n| usize::try_from(n).ok());
-        let Some(slot) = place.and_then(|place| self.slots.get_mut(place)) else { return false };
+        let Some(slot) = place.and_then(|place| self.slots.get_mut(place)) else { return };
         slot.left = 0;
         match sink {
             Sink::Bytes(out) => {
-                let raw = core::mem::take(&mut slot.raw);
-                self.write(&raw, out);
+                let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
+                self.write(&raw, led, out);
                 self.bytes -= raw.len();
             }
             Sink::Other(other) => other.set(slot),
-            Sink::Nothing => {}
         }
         self.drop_done();
-        true
     }
 
     /// Accounts for a piece and writes its event. With a sink for other events, gives the event when the
@@ -221,8 +231,9 @@ impl Templates {
             Sink::Bytes(out) => {
                 let altered = self.texts[origin].altered || !slot.blanks.is_empty();
                 if taken.whole && last && slot.texts == 1 && !altered {
-                    let raw = core::mem::take(&mut self.slots[place].raw);
-                    self.write(&raw, out);
+                    let slot = &mut self.slots[place];
+                    let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
+                    self.write(&raw, led, out);
                     self.bytes -= raw.len();
                 } else {
                     self.empty(origin);
@@ -238,7 +249,7 @@ impl Templates {
                 }
             }
             Sink::Other(other) if last && !slot.rest.is_empty() => other.set(slot),
-            _ => {}
+            Sink::Other(_) => {}
         }
         self.drop_done();
     }
@@ -290,7 +301,8 @@ impl Templates {
         slot.blanks.iter().for_each(|span| put(span, string("", false)));
         if slot.left > 0 {
             slot.rest.iter().for_each(|span| put(span, With::Null));
-            if let (Some((_, span)), Some(before)) = (&slot.number, slot.number_before) {
+            if let Some((number, span)) = &slot.number {
+                let before = slot.number_before.unwrap_or_else(|| number.saturating_sub(1));
                 put(span, With::Number(before));
             }
         }
@@ -374,8 +386,6 @@ pub(super) enum Sink<'a> {
     Bytes(&'a mut Vec<u8>),
     /// Its name and data are given, unless it was nothing but text.
     Other(&'a mut Other),
-    /// Nobody wants it.
-    Nothing,
 }
 
 /// An event that is not text.
@@ -405,7 +415,7 @@ impl Other {
 impl Slot {
     /// Writes the event anew with other data.
     fn set_data(&mut self, data: String) {
-        let after_cr = self.raw.first() == Some(&b'\n');
+        let after_cr = self.led;
         let mut raw = Vec::new();
         rewrite(&self.raw, &data, Rewrite { keep_id: true, after_cr, close: false }, &mut raw);
         self.raw = raw;

@@ -69,7 +69,6 @@ pub(super) enum Mode {
 
 /// What stands before a boundary.
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
 pub(super) struct Left {
     pub term: Term,
     pub abbreviation: Abbreviation,

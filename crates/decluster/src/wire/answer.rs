@@ -207,8 +207,8 @@ const REASONING_COUNTS: [&[&str]; 3] = [
     &["output_tokens_details", "reasoning_tokens"],
     &["reasoning_tokens"],
 ];
-/// `n` is at most 128 with every provider that has it.
-const CHOICES_MAX: usize = 256;
+/// The most that `max_choices` allows.
+const CHOICES_MAX: usize = 4_096;
 /// Far above what a model calls in one turn.
 const CALLS_MAX: usize = 1024;
 /// Over all calls of a stream: as much as the default cap on one event.

@@ -15,6 +15,8 @@ use crate::Kind;
 pub(super) struct Chat {
     /// A finish reason was seen.
     finishing: bool,
+    /// A choice had a whole message and no delta.
+    pub(super) finished_answer: bool,
 }
 
 impl Chat {
@@ -49,6 +51,7 @@ impl Chat {
     fn choice<'a>(&mut self, choice: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
         let index = Value::index(choice.get("index"));
         let delta = choice.get("delta").map(|v| v.object());
+        self.finished_answer |= delta.is_none() && choice.present("message").is_some();
         let said = delta.is_some() || choice.present("finish_reason").is_some();
         // Azure sends entries with a filter's result alone: those open no choice.
         if (said || choice.get("text").is_some()) && common.answer.choice(index).is_none() {

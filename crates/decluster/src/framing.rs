@@ -1,0 +1,213 @@
+//! Lines or chunks? What an iterable of unknown origin gives, told from its first items.
+//!
+//! A library's `iter_lines()` gives lines, mostly without their ends; `iter_bytes()` gives chunks that are
+//! cut anywhere. Nobody says which, and the first item alone often cannot tell: `data: {"a":1}` may be
+//! either. So an item that could be both waits for the next one, which an iterator of lines has at hand.
+
+use crate::wire::is_complete;
+use alloc::vec::Vec;
+
+/// How a source's items stand to the stream's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// Each item is a line without its end.
+    Lines,
+    /// Each item is a line with its end, or at least the stream's bytes as they are: nothing is to be
+    /// added. What comes out is cut into lines.
+    LinesWithEnds,
+    /// Items are the stream's bytes, cut anywhere.
+    Bytes,
+}
+
+/// Tells the framing of a source from its first items; holds them back meanwhile.
+///
+/// ```
+/// use decluster::{Framer, Framing};
+/// let mut framer = Framer::new(None);
+/// assert!(framer.take(b"data: [DONE]".to_vec()).is_empty());
+/// assert_eq!(framer.take(Vec::new()).len(), 2);
+/// assert_eq!(framer.framing(), Some(Framing::Lines));
+/// ```
+#[derive(Debug, Default)]
+pub struct Framer {
+    framing: Option<Framing>,
+    held: Option<Vec<u8>>,
+    started: bool,
+}
+
+impl Framer {
+    /// A framer; `None` tells the framing from the data. Of lines it always tells whether they have ends.
+    pub fn new(framing: Option<Framing>) -> Self {
+        Self { framing, held: None, started: false }
+    }
+
+    /// Takes an item; gives the items that can be pushed now, in order: none while the framing is not known.
+    pub fn take(&mut self, item: Vec<u8>) -> Vec<Vec<u8>> {
+        let first = !core::mem::replace(&mut self.started, true);
+        if first && self.framing == Some(Framing::Lines) && item.ends_with(b"\n") {
+            self.framing = Some(Framing::LinesWithEnds);
+        }
+        if self.framing.is_none() {
+            self.framing = match &self.held {
+                None => of_first(&item),
+                Some(first) => Some(of_two(first, &item)),
+            };
+            if self.framing.is_none() {
+                self.held = Some(item);
+                return Vec::new();
+            }
+        }
+        self.held.take().into_iter().chain([item]).collect()
+    }
+
+    /// The source ended: gives what was held back.
+    pub fn finish(&mut self) -> Option<Vec<u8>> {
+        let held = self.held.take()?;
+        self.framing = Some(if could_be_line(&held) { Framing::Lines } else { Framing::Bytes });
+        Some(held)
+    }
+
+    /// The framing, once it is known.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing
+    }
+}
+
+/// What the first item shows alone: only a line can be empty, only a chunk has an end inside.
+fn of_first(item: &[u8]) -> Option<Framing> {
+    if item.is_empty() {
+        return Some(Framing::Lines);
+    }
+    match ends(item) {
+        Ends::None => None,
+        Ends::Last => Some(Framing::LinesWithEnds),
+        Ends::Inside => Some(Framing::Bytes),
+    }
+}
+
+/// What the second item shows when the first has no line end.
+fn of_two(first: &[u8], second: &[u8]) -> Framing {
+    let line = ends(second) == Ends::None && (begins_line(second) || is_foreign(first));
+    if second.is_empty() || line && could_be_line(first) { Framing::Lines } else { Framing::Bytes }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    None,
+    Last,
+    Inside,
+}
+
+fn ends(item: &[u8]) -> Ends {
+    let line = item.strip_suffix(b"\n").unwrap_or(item);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.contains(&b'\n') || line.contains(&b'\r') || line.is_empty() {
+        Ends::Inside
+    } else if line.len() < item.len() {
+        Ends::Last
+    } else {
+        Ends::None
+    }
+}
+
+/// Whether a line could begin like this, rather than a chunk that was cut somewhere.
+fn begins_line(item: &[u8]) -> bool {
+    field(item).is_some() || core::str::from_utf8(item).is_ok_and(is_complete)
+}
+
+/// Whether no event stream begins like this. Then it only matters that what comes out is what went in.
+fn is_foreign(item: &[u8]) -> bool {
+    field(item).is_none() && !item.starts_with(b"{") && !item.starts_with(b"[")
+}
+
+/// Whether this is a line that could stand alone.
+fn could_be_line(item: &[u8]) -> bool {
+    let Ok(text) = core::str::from_utf8(item) else { return field(item).is_some() };
+    let json = |text: &str| text.starts_with(['{', '[']);
+    match field(item) {
+        Some(b"data") => {
+            let data = text.get("data:".len()..).unwrap_or_default().trim();
+            !data.is_empty() && (is_complete(data) || !json(data))
+        }
+        Some(_) => true,
+        None if json(text) => is_complete(text),
+        None => !FIELDS.iter().any(|name| name.starts_with(item)),
+    }
+}
+
+/// The known field that an item begins with; a comment counts as one without a name.
+fn field(item: &[u8]) -> Option<&[u8]> {
+    let name = item.split(|byte| *byte == b':').next().filter(|name| name.len() < item.len())?;
+    (name.is_empty() || FIELDS.contains(&name)).then_some(name)
+}
+
+const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENT: &str = "data: {\"choices\":[]}";
+
+    fn told(items: &[&str]) -> Option<Framing> {
+        let mut framer = Framer::new(None);
+        let mut out = Vec::new();
+        for item in items {
+            out.extend(framer.take(item.as_bytes().to_vec()));
+        }
+        out.extend(framer.finish());
+        assert_eq!(out, items.iter().map(|item| item.as_bytes().to_vec()).collect::<Vec<_>>());
+        framer.framing()
+    }
+
+    #[test]
+    fn lines() {
+        for items in [
+            &[EVENT, ""][..],
+            &[EVENT, EVENT],
+            &["", EVENT],
+            &["event: response.created", EVENT],
+            &[": keep-alive", ""],
+            &["data: {oops", ""],
+            &["data: {'a': 1}", ""],
+            &["{\"a\":1}", "{\"a\":2}"],
+            &["{\"a\":1}"],
+            &["<html>", ""],
+            &["<html>", "<body>"],
+            &[EVENT],
+            &["data: [DONE]"],
+        ] {
+            assert_eq!(told(items), Some(Framing::Lines), "{items:?}");
+        }
+        assert_eq!(told(&["data: x\n", "\n"]), Some(Framing::LinesWithEnds));
+        assert_eq!(told(&["data: x\r\n", "\r\n"]), Some(Framing::LinesWithEnds));
+    }
+
+    #[test]
+    fn chunks() {
+        for items in [
+            &["data: x\n\n"][..],
+            &["data: x\n\ndata: y"],
+            &["\n", "data: x\n\n"],
+            &[EVENT, "\n\n"],
+            &[EVENT, "\n", "\n"],
+            &["data: ", "{\"choices\":[]}", "\n\n"],
+            &["data: {\"cho", "ices\":[]}\n\n"],
+            &["d", "ata: x\n\n"],
+            &["event: response.cre", "ated\ndata: {}\n\n"],
+            &["data: {\"a"],
+        ] {
+            assert_eq!(told(items), Some(Framing::Bytes), "{items:?}");
+        }
+    }
+
+    #[test]
+    fn any_cut_of_a_stream_of_events_keeps_its_bytes() {
+        let stream = "data: {\"choices\":[]}\n\ndata: [DONE]\n\n";
+        for at in 1..stream.len() {
+            let (one, two) = stream.split_at(at);
+            let framing = told(&[one, two]);
+            assert_ne!(framing, Some(Framing::Lines), "cut at {at}");
+        }
+    }
+}
