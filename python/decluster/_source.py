@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import socket
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ class Source:
 
     def __init__(self, source: object, closer: Callable[[], object] | None) -> None:
         self.iterator, self._response = _open(source)
+        self._lock = threading.Lock()
         self._closer = closer
         if closer is not None:
             # `closer=response.close` names the response, whatever the source hides it behind.
@@ -25,20 +27,32 @@ class Source:
             self._closer = getattr(source, "close", None)
 
     def interrupt(self) -> None:
-        """Ends a read that blocks in another thread, as far as the client lets us reach its socket.
+        """Ends a read that blocks in another thread, as far as the client lets us.
 
-        Shutting the socket down wakes the reader; closing the response would wait for it instead.
+        Shutting its socket down wakes the reader; closing the response would wait for it instead. A
+        source whose socket cannot be reached is left to its closer, which may wait, but not here.
         """
         connection = _socket_of(self._response)
         if connection is not None:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
+        elif self._closer is not None:
+            threading.Thread(target=self._call_closer, name="decluster-closer", daemon=True).start()
 
     def close(self) -> None:
         """Closes the iterator, then what was given to be closed. No read may be under way."""
-        for close in (getattr(self.iterator, "close", None), self._closer):
+        try:
+            close = getattr(self.iterator, "close", None)
             if close is not None:
                 close()
+        finally:
+            self._call_closer()
+
+    def _call_closer(self) -> None:
+        with self._lock:
+            closer, self._closer = self._closer, None
+        if closer is not None:
+            closer()
 
 
 def _open(source: Any) -> tuple[Iterator[Any], object]:

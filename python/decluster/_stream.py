@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextvars
 import json
+import os
 import threading
 import warnings
 import weakref
@@ -32,8 +33,10 @@ class Stream(Generic[T]):
         self._background = background
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._inline = threading.Lock()
         self._ended = False
         self._warned = False
+        self._process = os.getpid()
         _open_streams.add(self)
 
     def __iter__(self: S) -> S:
@@ -105,10 +108,9 @@ class Stream(Generic[T]):
 
     def _next(self) -> Any:
         """The next item, or `None` at the end."""
-        if self._ended:
-            return None
         if not self._background:
-            return self._next_inline()
+            with self._inline:
+                return self._next_inline()
         if self._thread is None:
             self._start()
         try:
@@ -120,7 +122,7 @@ class Stream(Generic[T]):
 
     def _start(self) -> None:
         with self._lock:
-            if self._thread is None and self._feed is not None:
+            if self._thread is None and self._feed is not None and not self._ended:
                 feed, self._feed = self._feed, None
                 context = contextvars.copy_context()
                 self._thread = threading.Thread(
@@ -133,7 +135,7 @@ class Stream(Generic[T]):
 
     def _next_inline(self) -> Any:
         """Reads in the caller's thread: what is due comes between two reads, silences stay."""
-        while True:
+        while not self._ended:
             item = self._flow.next(None if self._feed is None else 0.0)
             if item is not PENDING or self._feed is None:
                 return item
@@ -147,14 +149,19 @@ class Stream(Generic[T]):
                 more = False
             if not more:
                 self._feed = None
+        return None
 
     def _finish(self) -> None:
         """The end was reached: the reader is done or about to be."""
-        self._ended = True
-        if not self._background:
-            self._source.close()
+        with self._lock:
+            first, self._ended = not self._ended, True
+        if first and not self._background:
+            _close(self._source)
 
     def _abandon(self) -> threading.Thread | None:
+        if self._process != os.getpid():
+            # A forked child has no reader thread, and the socket is its parent's.
+            return None
         with self._lock:
             started, self._ended = self._thread is not None, True
             never_read, self._feed = self._feed is not None, None
@@ -162,7 +169,7 @@ class Stream(Generic[T]):
         if started:
             self._source.interrupt()
         elif never_read:
-            self._source.close()
+            _close(self._source)
         return self._thread
 
     def _warn_of_bypass(self) -> None:
@@ -200,11 +207,15 @@ def _read(feed: Feed, source: Source) -> None:
     except BaseException as error:  # It belongs to the consumer, whatever it is.
         feed.fail(error)
     finally:
-        try:
-            source.close()
-        except Exception as error:
-            # The stream itself is complete; a client that fails to close loses nothing of it.
-            warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=1)
+        _close(source)
+
+
+def _close(source: Source) -> None:
+    try:
+        source.close()
+    except Exception as error:
+        # The stream itself is complete; a client that fails to close loses nothing of it.
+        warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
 
 
 def _close_all() -> None:

@@ -92,6 +92,13 @@ def test_flush_stops_pacing_and_cancel_drops() -> None:
     assert not engine.wants_input
 
 
+def test_what_is_said_before_the_first_time_counts() -> None:
+    engine = Engine()
+    engine.cancel("drop")
+    with pytest.raises(decluster.Finished):
+        engine.push(5, "output", "late")
+
+
 def test_a_fixed_rate_is_the_published_bucket() -> None:
     engine = Engine(pace="fixed", unit="word", rate=240, burst=32, max_delay=10.0)
     engine.push(0, "output", "word " * 400)

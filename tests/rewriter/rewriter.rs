@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use decluster::wire::{Answer, Verdict};
-use decluster::{Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
+use decluster::{Cancel, Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 use decluster_tests::streams::{Decoded, read};
 use decluster_tests::{captures, cut, sizes};
 use proptest::prelude::*;
@@ -318,6 +318,159 @@ fn pieces_carry_the_text_and_events_the_rest() {
     assert_eq!(output, text);
     assert_eq!(events.last().map(String::as_str), Some("[DONE]"));
     assert!(events.iter().any(|e| e.contains("\"finish_reason\":\"stop\"")), "{events:#?}");
+}
+
+fn small() -> Config {
+    Config::default().with("max_queue_bytes", 65_536).unwrap()
+}
+
+fn open(config: &Config) -> Rewriter {
+    Rewriter::new(config, RewriterOptions::default(), Nanos::ZERO).unwrap()
+}
+
+/// Takes all that comes until nothing more does; leaps over waits.
+fn take_all(rewriter: &mut Rewriter, now: &mut Nanos) -> Vec<u8> {
+    let mut out = Vec::new();
+    loop {
+        match rewriter.poll(*now) {
+            Rewritten::Bytes(bytes) => {
+                assert!(!bytes.is_empty(), "an empty chunk ends a chunked body");
+                out.extend_from_slice(bytes);
+            }
+            Rewritten::Wait(at) => *now = at,
+            Rewritten::Finished | Rewritten::NeedInput => return out,
+            other => panic!("{other:?} in byte mode"),
+        }
+    }
+}
+
+#[test]
+fn events_larger_than_the_queue_are_taken_whole() {
+    let long = "Some words of it. ".repeat(4_000);
+    let finish = event(&format!(
+        r#"{{"choices":[{{"index":0,"delta":{{"content":"{long}"}},"finish_reason":"stop"}}]}}"#
+    ));
+    let both = event(&format!(
+        r#"{{"choices":[{{"index":0,"delta":{{"reasoning":"{long}","content":"{long}"}}}}]}}"#
+    ));
+    for stream in [
+        finish,
+        [delta("First a few. "), both, delta("And the rest. ").repeat(3), event("[DONE]")].concat(),
+    ] {
+        let before = read([stream.as_bytes()], None);
+        let mut rewriter = open(&small());
+        let mut now = Nanos::ZERO;
+        rewriter.push(now, stream.as_bytes()).unwrap();
+        rewriter.finish(now);
+        let out = take_all(&mut rewriter, &mut now);
+        same("larger than the queue", &before, &read([&out[..]], None));
+    }
+}
+
+#[test]
+fn what_is_wrong_behind_a_full_queue_is_told_too() {
+    let config = small().with("max_event_bytes", 4_096).unwrap();
+    let stream = [delta("Some words. ").repeat(2_000), delta(&"x".repeat(5_000))].concat();
+    let mut rewriter = open(&config);
+    let mut now = Nanos::ZERO;
+    rewriter.push(now, stream.as_bytes()).unwrap();
+    assert!(!rewriter.wants_input());
+    let out = take_all(&mut rewriter, &mut now);
+    assert_eq!(read([&out[..]], None).text(0, Kind::Output), "Some words. ".repeat(2_000));
+    assert!(matches!(rewriter.take_fault(), Some(RewriterError::TooLarge(_))));
+}
+
+#[test]
+fn a_caller_that_asks_first_is_never_refused() {
+    let config = small().with("max_event_bytes", 1_000_000).unwrap();
+    let half = delta(&"word ".repeat(190_000));
+    let (most, last) = half.split_at(half.len() - 10);
+    let chunks =
+        [most.to_owned(), [last, &delta("a ").repeat(4_000)].concat(), delta("b ").repeat(9_000)];
+    let mut rewriter = open(&config);
+    let (mut now, mut out) = (Nanos::ZERO, Vec::new());
+    for chunk in &chunks {
+        while !rewriter.wants_input() {
+            out.extend(take_all(&mut rewriter, &mut now));
+        }
+        rewriter.push(now, chunk.as_bytes()).unwrap();
+    }
+    rewriter.finish(now);
+    out.extend(take_all(&mut rewriter, &mut now));
+    let whole = chunks.concat();
+    assert!(read([&out[..]], None).texts == read([whole.as_bytes()], None).texts);
+}
+
+#[test]
+fn a_choice_too_many_passes_as_it_is() {
+    let config = Config::default().with("max_choices", 1).unwrap();
+    let stream = event(
+        r#"{"choices":[{"index":0,"delta":{"content":"A."}},{"index":1,"delta":{"content":"B."}}]}"#,
+    );
+    assert_eq!(run(&config, [stream.as_bytes()], Nanos::ZERO).0.concat(), stream.as_bytes());
+}
+
+#[test]
+fn cancel_flushes_all_that_came_or_forgets_it() {
+    let stream = delta("Some words. ").repeat(3_000);
+    for (how, want) in [(Cancel::Flush, 3_000), (Cancel::Drop, 0)] {
+        let mut rewriter = open(&small());
+        let mut now = Nanos::ZERO;
+        rewriter.push(now, b": ping\n\n").unwrap();
+        rewriter.push(now, stream.as_bytes()).unwrap();
+        rewriter.cancel(how);
+        let out = take_all(&mut rewriter, &mut now);
+        assert_eq!(read([&out[..]], None).text(0, Kind::Output), "Some words. ".repeat(want));
+        assert_eq!(now, Nanos::ZERO, "at once");
+        assert_eq!(rewriter.poll(now), Rewritten::Finished);
+    }
+}
+
+#[test]
+fn blank_lines_and_foreign_bodies_stay_as_they_are() {
+    for stream in [
+        format!("\n{}\n\n", event("[DONE]")),
+        "<html>\n\n\n<body>\n".to_owned(),
+        "\n\n\n".to_owned(),
+    ] {
+        let (out, _) =
+            run(&config("block", "adaptive", "semantic"), [stream.as_bytes()], Nanos::ZERO);
+        let lines = |text: &str| text.lines().filter(|line| line.is_empty()).count();
+        assert_eq!(lines(std::str::from_utf8(&out.concat()).unwrap()), lines(&stream));
+    }
+}
+
+#[test]
+fn comments_count_towards_what_may_be_queued() {
+    let mut rewriter = open(&small());
+    let mut pushed = 0;
+    while rewriter.wants_input() {
+        rewriter.push(Nanos::ZERO, &b":\n\n".repeat(100)).unwrap();
+        pushed += 1;
+        assert!(pushed < 100, "comments fill memory without bound");
+    }
+}
+
+#[test]
+fn an_event_that_says_much_besides_its_text_is_not_repeated_for_each_part() {
+    let text = "Some words of it. ".repeat(2_000);
+    let stream = event(&format!(
+        r#"{{"pad":"{text}","choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#
+    ));
+    let (out, _) = run(&config("word", "adaptive", "semantic"), [stream.as_bytes()], Nanos::ZERO);
+    assert_eq!(out.concat(), stream.as_bytes());
+}
+
+#[test]
+fn a_numbered_keep_alive_does_not_overtake() {
+    let numbered =
+        |n: u32, rest: &str| event(&format!(r#"{{"type":"{rest},"sequence_number":{n}}}"#));
+    let text = r#"response.output_text.delta","output_index":0,"content_index":0,"delta":"One block here. And another one there.""#;
+    let stream = [numbered(8, text), numbered(9, "keepalive\"")].concat();
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    let numbers: Vec<&str> = out.iter().map(|line| line.rsplit(':').next().unwrap()).collect();
+    // Before the first number that was seen a resume starts one lower, not behind the event.
+    assert_eq!(numbers, ["7}", "8}", "9}"]);
 }
 
 proptest! {

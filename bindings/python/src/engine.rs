@@ -65,12 +65,14 @@ impl Engine {
 
     /// Stops pacing what is queued at present.
     fn flush(&mut self) {
+        self.started = true;
         self.inner.flush();
     }
 
     /// Ends the stream early: `how` is `flush` (what is queued leaves at once) or `drop`.
     #[pyo3(signature = (how="flush"))]
     fn cancel(&mut self, how: &str) -> PyResult<()> {
+        self.started = true;
         self.inner.cancel(match how {
             "flush" => Cancel::Flush,
             "drop" => Cancel::Drop,

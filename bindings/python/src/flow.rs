@@ -2,14 +2,14 @@
 
 use crate::engine::{Event, Piece, stats_dict};
 use crate::{PENDING, error, params};
-use decluster::wire::Dialect;
-use decluster::{Framer, Framing, RewriterOptions};
+use decluster::wire::{Answer, Dialect, Verdict};
+use decluster::{Framer, Framing, Rewriter, RewriterOptions};
 use decluster_runtime::{Closed, Step, pair};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How the source's items look, told from the first of them that tell.
@@ -57,34 +57,27 @@ impl Flow {
     /// Raises the source's own error after all that had arrived before it. Ctrl-C interrupts it.
     #[pyo3(signature = (patience=None))]
     fn next(&self, py: Python<'_>, patience: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
-        let mut left = patience.map(Duration::from_secs_f64);
+        let wrong = |_| PyValueError::new_err("patience is a number of seconds, not below 0");
+        let mut left = patience.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
         loop {
-            if let Some(line) = self.line() {
-                return Ok(Some(self.item(py, &line)?));
-            }
             let slice = left.map_or(SLICE, |left| left.min(SLICE));
-            let step = py.detach(|| self.inner.next(slice));
-            match step {
-                Step::Bytes(bytes) => match self.form.get().map(|form| form.framing) {
-                    Some(Framing::Lines) => self.queue(&bytes, false),
-                    Some(Framing::LinesWithEnds) => self.queue(&bytes, true),
-                    _ => return Ok(Some(self.item(py, &bytes)?)),
-                },
-                Step::Piece(piece) => return Ok(Some(Py::new(py, Piece::from(piece))?.into_any())),
-                Step::Other(name, data) => {
-                    return Ok(Some(Py::new(py, Event::new(name, data))?.into_any()));
+            let found = match py.detach(|| self.step(slice)) {
+                Taken::Line(bytes) | Taken::Step(Step::Bytes(bytes)) => self.item(py, &bytes)?,
+                Taken::Step(Step::Piece(piece)) => Py::new(py, Piece::from(piece))?.into_any(),
+                Taken::Step(Step::Other(name, data)) => {
+                    Py::new(py, Event::new(name, data))?.into_any()
                 }
-                Step::Event(event) => return Ok(Some(Py::new(py, Event::from(event))?.into_any())),
-                Step::Failed(error) => return Err(error),
-                Step::Fault(fault) => {
+                Taken::Step(Step::Event(event)) => Py::new(py, Event::from(event))?.into_any(),
+                Taken::Step(Step::Failed(error)) => return Err(error),
+                Taken::Step(Step::Fault(fault)) => {
                     let name = match fault {
                         decluster::RewriterError::TooLarge(_) => "TooLarge",
                         _ => "DeclusterError",
                     };
                     return Err(error(py, name, &fault));
                 }
-                Step::Finished => return Ok(None),
-                _ => {
+                Taken::Step(Step::Finished) => return Ok(None),
+                Taken::Step(_) => {
                     py.check_signals()?;
                     if let Some(left) = &mut left {
                         *left = left.saturating_sub(slice);
@@ -92,87 +85,117 @@ impl Flow {
                             return Ok(Some(PENDING.get(py)?));
                         }
                     }
+                    continue;
                 }
-            }
+            };
+            return Ok(Some(found));
         }
     }
 
     /// Ends the stream; what is queued is dropped.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.inner.close());
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        py.detach(|| {
+            self.inner.close();
+            self.lock_lines().clear();
+        });
     }
 
     /// Stops pacing what is queued at present.
-    fn flush(&self) {
-        self.inner.flush();
+    fn flush(&self, py: Python<'_>) {
+        py.detach(|| self.inner.flush());
     }
 
     /// Counters so far.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = stats_dict(py, &self.inner.stats())?;
-        self.inner.with_answer(|rewriter, answer| {
-            let dialect = rewriter.dialect().map(Dialect::name);
-            stats.set_item("dialect", dialect)?;
-            stats.set_item("paced", dialect.is_some())?;
-            for (name, count) in [
-                ("events", answer.events),
-                ("comments", answer.comments),
-                ("repairs", answer.repairs),
-                ("malformed", answer.malformed),
-            ] {
-                stats.set_item(name, count)?;
-            }
-            Ok(stats)
-        })
+        let (stats, answer, dialect) = py.detach(|| {
+            let (answer, dialect) = self.inner.with_answer(|rewriter, answer| {
+                let counts = [answer.events, answer.comments, answer.repairs, answer.malformed];
+                (counts, rewriter.dialect().map(Dialect::name))
+            });
+            (self.inner.stats(), answer, dialect)
+        });
+        let stats = stats_dict(py, &stats)?;
+        stats.set_item("dialect", dialect)?;
+        stats.set_item("paced", dialect.is_some())?;
+        for (name, count) in ["events", "comments", "repairs", "malformed"].iter().zip(answer) {
+            stats.set_item(name, count)?;
+        }
+        Ok(stats)
     }
 
-    fn dialect(&self) -> Option<&'static str> {
-        self.inner.with_answer(|rewriter, _| rewriter.dialect().map(Dialect::name))
+    fn dialect(&self, py: Python<'_>) -> Option<&'static str> {
+        self.know(py, |rewriter, _| rewriter.dialect().map(Dialect::name))
     }
 
     /// The last usage object, as JSON.
-    fn usage(&self) -> Option<String> {
-        self.inner.with_answer(|_, answer| answer.usage.clone())
+    fn usage(&self, py: Python<'_>) -> Option<String> {
+        self.know(py, |_, answer| answer.usage.clone())
     }
 
-    fn verdict(&self) -> Option<&'static str> {
-        self.inner.with_answer(|_, answer| answer.verdict.map(decluster::wire::Verdict::name))
+    fn verdict(&self, py: Python<'_>) -> Option<&'static str> {
+        self.know(py, |_, answer| answer.verdict.map(Verdict::name))
     }
 
     /// Why, where the verdict alone does not tell.
-    fn reason(&self) -> Option<String> {
-        self.inner.with_answer(|_, answer| answer.reason.clone())
+    fn reason(&self, py: Python<'_>) -> Option<String> {
+        self.know(py, |_, answer| answer.reason.clone())
     }
 
     /// Whether enough has been seen to say that this stream is of no known dialect, or not of the one that
     /// was named.
-    fn unrecognised(&self) -> bool {
-        let deltas = self.inner.stats().deltas;
-        self.inner.with_answer(|rewriter, answer| match rewriter.dialect() {
-            None if rewriter.is_finished() => answer.events > 0 || answer.reason.is_some(),
+    fn unrecognised(&self, py: Python<'_>) -> bool {
+        self.know(py, |rewriter, answer| match rewriter.dialect() {
+            None if rewriter.is_finished() => {
+                answer.events > 0 || answer.verdict == Some(Verdict::Failed)
+            }
             None => answer.events >= ENOUGH_EVENTS,
             Some(_) => {
-                let nothing = deltas == 0 && answer.choices.is_empty() && answer.usage.is_none();
-                let ended = answer.error.is_none() && rewriter.is_finished();
-                ended && nothing && answer.events > 0
+                let nothing = rewriter.stats().deltas == 0
+                    && answer.choices.is_empty()
+                    && answer.usage.is_none()
+                    && answer.error.is_none();
+                rewriter.is_finished() && nothing && answer.events > 0
             }
         })
     }
 }
 
+/// What a consumer took.
+enum Taken {
+    Line(Vec<u8>),
+    Step(Step<PyErr>),
+}
+
 impl Flow {
-    fn line(&self) -> Option<Vec<u8>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    /// The next line, or the next step. The lines of an event are handed out under the same lock that it was
+    /// taken under, so nobody sees the end of the stream before the last of them.
+    fn step(&self, patience: Duration) -> Taken {
+        let mut lines = self.lock_lines();
+        loop {
+            if let Some(line) = lines.pop_front() {
+                return Taken::Line(line);
+            }
+            let step = self.inner.next(patience);
+            let ends = match self.form.get().map(|form| form.framing) {
+                Some(Framing::Lines) => false,
+                Some(Framing::LinesWithEnds) => true,
+                _ => return Taken::Step(step),
+            };
+            let Step::Bytes(bytes) = step else { return Taken::Step(step) };
+            lines.extend(bytes.split_inclusive(|byte| *byte == b'\n').map(|line| match line {
+                [line @ .., b'\n'] if !ends => line.to_vec(),
+                line => line.to_vec(),
+            }));
+        }
     }
 
-    fn queue(&self, bytes: &[u8], ends: bool) {
-        let lines = bytes.split_inclusive(|b| *b == b'\n');
-        let lines = lines.map(|line| match line {
-            [line @ .., b'\n'] if !ends => line.to_vec(),
-            line => line.to_vec(),
-        });
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+    fn lock_lines(&self) -> MutexGuard<'_, VecDeque<Vec<u8>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the stream something, without keeping other Python threads from running meanwhile.
+    fn know<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Rewriter, &Answer) -> T + Send) -> T {
+        py.detach(|| self.inner.with_answer(ask))
     }
 
     fn item(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {

@@ -3,7 +3,7 @@
 use crossbeam_channel::{Receiver, Sender, select};
 use decluster::Nanos;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The reading end of a stream: hands over what the source gave, with the time.
@@ -17,6 +17,9 @@ pub struct Feed<E> {
     /// Bytes on their way to the consumer, and a word from it when they become fewer.
     pub(crate) in_flight: Arc<AtomicUsize>,
     pub(crate) taken: Receiver<()>,
+    /// The source has failed: what is on its way should not be paced.
+    pub(crate) failed: Arc<AtomicBool>,
+    pub(crate) waker: Sender<()>,
     pub(crate) started: Instant,
 }
 
@@ -69,6 +72,8 @@ impl<E> Feed<E> {
     /// # Errors
     /// [`Closed`] if nobody wants to know.
     pub fn fail(self, error: E) -> Result<(), Closed> {
+        self.failed.store(true, Ordering::Release);
+        let _ = self.waker.try_send(());
         self.send(What::Failed(error))
     }
 

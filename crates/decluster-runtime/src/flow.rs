@@ -9,7 +9,7 @@ use decluster::{
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The two ends of one stream.
@@ -26,6 +26,7 @@ pub fn pair<E>(
     let (waker, woken) = bounded(1);
     let started = Instant::now();
     let in_flight = Arc::new(AtomicUsize::new(0));
+    let failed = Arc::new(AtomicBool::new(false));
     let rewriter = Rewriter::new(config, options, Nanos::ZERO)?;
     let flow = Flow {
         turn: Mutex::new(()),
@@ -33,13 +34,14 @@ pub fn pair<E>(
         items,
         in_flight: Arc::clone(&in_flight),
         took,
-        waker,
+        failed: Arc::clone(&failed),
+        waker: waker.clone(),
         woken,
         closed: closed.clone(),
         open: Mutex::new(Some(open)),
         started,
     };
-    Ok((Feed { items: items_in, closed, in_flight, taken, started }, flow))
+    Ok((Feed { items: items_in, closed, in_flight, taken, failed, waker, started }, flow))
 }
 
 /// The consuming end of a stream. All methods may be called from several threads; each piece goes to one
@@ -52,6 +54,7 @@ pub struct Flow<E> {
     items: Receiver<Item<E>>,
     in_flight: Arc<AtomicUsize>,
     took: Sender<()>,
+    failed: Arc<AtomicBool>,
     /// A word to whoever waits that things have changed.
     waker: Sender<()>,
     woken: Receiver<()>,
@@ -120,6 +123,9 @@ impl<E> Flow<E> {
             }
             let (wanted, wake) = {
                 let mut core = self.core.lock();
+                if self.failed.load(Ordering::Acquire) {
+                    core.rewriter.stop_pacing();
+                }
                 while core.wants_items() {
                     match self.items.try_recv() {
                         Ok(item) => self.take(&mut core, item),

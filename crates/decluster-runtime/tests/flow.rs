@@ -179,3 +179,65 @@ fn patience_is_kept() {
     let (_feed, flow) = pair::<String>(&Config::default(), RewriterOptions::default()).unwrap();
     assert!(matches!(flow.next(Duration::ZERO), Step::Pending));
 }
+
+#[test]
+fn chunks_larger_than_the_queue_come_through() {
+    let config = Config::default().with("max_queue_bytes", 65_536).unwrap();
+    let config = config.with("max_event_bytes", 1_024).unwrap().with_choice("pace", "off").unwrap();
+    let chunk = delta("Some words of text here. ").repeat(1_000);
+    let source = vec![Ok::<_, String>(chunk); 4].into_iter();
+    let out: Vec<_> = Paced::new(source, &config, RewriterOptions::default())
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(texts(&out.concat()), "Some words of text here. ".repeat(4_000));
+}
+
+#[test]
+fn an_error_of_the_source_comes_without_pacing() {
+    let config = Config::default().with("max_queue_bytes", 65_536).unwrap();
+    let (feed, flow) = pair::<String>(&config, RewriterOptions::default()).unwrap();
+    feed.bytes(delta(&"Some words of text here. ".repeat(3_000))).unwrap();
+    feed.fail("reset".to_owned()).unwrap();
+    let start = Instant::now();
+    while !matches!(flow.next(LONG), Step::Failed(_)) {}
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_reader_of_large_chunks_stops_too() {
+    let (feed, flow) = pair::<String>(&Config::default(), RewriterOptions::default()).unwrap();
+    let sent = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while sent.load(Ordering::SeqCst) < 99 && feed.bytes(vec![b' '; 1 << 20]).is_ok() {
+                sent.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        // Nobody consumes: two megabytes are on their way, then the reader waits until it is told.
+        while sent.load(Ordering::SeqCst) < 2 {
+            thread::yield_now();
+        }
+        flow.close();
+    });
+    assert!(sent.load(Ordering::SeqCst) < 4, "{}", sent.load(Ordering::SeqCst));
+}
+
+#[test]
+fn flush_wakes_a_consumer_that_waits() {
+    let config = Config::default().with("max_delay", 60_000_000_000).unwrap();
+    let config = config.with("max_gap", 10_000_000_000).unwrap();
+    let (feed, flow) = pair::<String>(&config, pieces()).unwrap();
+    feed.bytes(delta("One. Two three")).unwrap();
+    let flow = Arc::new(flow);
+    let Step::Piece(_) = flow.next(LONG) else { panic!("the first word") };
+    let consumer = thread::spawn({
+        let flow = Arc::clone(&flow);
+        move || (flow.next(Duration::MAX), Instant::now())
+    });
+    flow.flush();
+    let flushed = Instant::now();
+    let (step, at) = consumer.join().unwrap();
+    assert!(matches!(step, Step::Piece(_)), "{step:?}");
+    assert!(at.saturating_duration_since(flushed) < Duration::from_secs(2));
+}

@@ -55,7 +55,7 @@ pub struct Rewriter {
     urgent: Urgent,
     /// Input waits undecoded because there was no room for it.
     behind: bool,
-    /// What is queued is not paced any more.
+    /// Nothing is paced any more.
     flushing: bool,
     fault: Option<RewriterError>,
     /// Shape of the last event whose text was taken in, if text may be joined to it.
@@ -208,16 +208,21 @@ impl Rewriter {
         self.engine.flush();
     }
 
+    /// Stops pacing for good: what is queued and what still comes is due at once.
+    pub fn stop_pacing(&mut self) {
+        self.flushing = true;
+        self.engine.flush();
+    }
+
     /// Ends the stream early: all that came in leaves at once, or is forgotten.
     pub fn cancel(&mut self, how: Cancel) {
         match how {
             Cancel::Flush => {
-                self.flushing = true;
+                self.stop_pacing();
                 if !self.ending {
                     self.ending = true;
                     self.decoder.finish();
                 }
-                self.engine.flush();
             }
             Cancel::Drop => {
                 self.ending = true;
@@ -232,7 +237,7 @@ impl Rewriter {
 
     /// Whether the caller should go on reading its source.
     pub fn wants_input(&self) -> bool {
-        !self.ending && !self.behind && self.has_room()
+        !self.ending && (self.flushing || (!self.behind && self.has_room()))
     }
 
     /// What ended the stream, if it was not its end: an event over the cap, too many choices. Gives it once.
@@ -346,6 +351,9 @@ impl Rewriter {
                     if let Err(error) = intake.take(now, &frame, &reading) {
                         self.fault = Some(RewriterError::Engine(error));
                         self.end(now);
+                    }
+                    if self.flushing {
+                        self.engine.flush();
                     }
                 }
                 Ok(None) if self.ending => self.end(now),

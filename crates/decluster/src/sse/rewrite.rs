@@ -81,6 +81,10 @@ fn write_data(prefix: &[u8], data: &str, end: &[u8], out: &mut Vec<u8>) {
         }
         first = false;
         out.extend_from_slice(prefix);
+        // A reader takes one blank away, which must not be the data's own.
+        if prefix.ends_with(b":") && line.starts_with(b" ") {
+            out.push(b' ');
+        }
         out.extend_from_slice(line);
     }
     if first {

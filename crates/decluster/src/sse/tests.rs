@@ -187,6 +187,7 @@ fn a_rewrite_keeps_everything_but_the_data() {
     assert_eq!(rewritten(raw, "{2}", part), "event: e\n: c\ndata:{2}\nretry: 9\n\n");
     assert_eq!(rewritten(b"data: {\ndata: }\n\n", "{\n1}", LAST), "data: {\ndata: 1}\n\n");
     assert_eq!(rewritten(b"data\n\n", "x", LAST), "data: x\n\n");
+    assert_eq!(rewritten(b"data:x\n\n", "{\n 1}", LAST), "data:{\ndata:  1}\n\n");
     assert_eq!(rewritten(b"data: x\n", "y", LAST), "data: y\n");
 }
 
