@@ -24,7 +24,6 @@ test-all: test
 
 test-rust:
 	$(CARGO) test --locked --workspace --quiet
-	$(CARGO) build --locked --quiet -p decluster --no-default-features
 
 test-python: $(VENV)/.installed-test
 	$(BIN)/pytest
@@ -32,6 +31,7 @@ test-python: $(VENV)/.installed-test
 lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --locked -p decluster --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests/python
 	$(BIN)/ruff check python tests/python
 	$(BIN)/mypy

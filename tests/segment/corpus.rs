@@ -4,14 +4,12 @@
 #![expect(clippy::disallowed_macros, reason = "the figures are for whoever runs the test")]
 
 use std::fs;
-use std::path::PathBuf;
 
 use decluster::segment::{Block, Boundary, Cutter, Edge, SegmentConfig, Segmenter};
 
 fn traces() -> Vec<(String, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reasoning-text");
-    let Ok(entries) = fs::read_dir(&folder) else {
-        println!("skipped: no reasoning text at ../shared/reasoning-text");
+    let folder = decluster_tests::shared("reasoning-text");
+    let Some(entries) = folder.and_then(|folder| fs::read_dir(folder).ok()) else {
         return Vec::new();
     };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

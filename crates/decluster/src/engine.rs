@@ -354,6 +354,7 @@ impl Engine {
     }
 
     /// Queues a mark whether it fits or not.
+    #[cfg(feature = "wire")]
     pub(crate) fn admit_mark(&mut self, now: Nanos, id: u64, hurry: bool) {
         self.queue_mark(now, Item::Caller(id), hurry);
     }

@@ -146,6 +146,7 @@ impl Queue {
     }
 
     /// Whether there are lanes for all these choices, or room for them.
+    #[cfg(feature = "wire")]
     pub(crate) fn has_lanes_for(&self, indexes: impl Iterator<Item = u32>) -> bool {
         let new = |index: &u32| self.lanes.iter().all(|lane| lane.index != *index);
         let mut new: Vec<u32> = indexes.filter(new).collect();
