@@ -301,7 +301,7 @@ impl Engine {
     }
 
     /// Whether the caller should go on reading its source: false from half of `max_queue_bytes` on, true
-    /// again below a quarter.
+    /// again below a quarter, and whenever nothing can leave without more of it.
     pub fn wants_input(&self) -> bool {
         !self.finished && (!self.paused || self.is_stuck())
     }
