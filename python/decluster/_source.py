@@ -19,6 +19,7 @@ class Source:
     def __init__(self, source: object, closer: Callable[[], object] | None) -> None:
         self.iterator, self._response = _open(source)
         self._lock = threading.Lock()
+        self._read = False
         self._closer = closer
         if closer is not None:
             # `closer=response.close` names the response, whatever the source hides it behind.
@@ -31,13 +32,20 @@ class Source:
 
         Shutting its socket down wakes the reader; closing the response would wait for it instead. A
         source whose socket cannot be reached is left to its closer, which may wait, but not here.
+        Once all was read, the connection is the client's again, perhaps in use for another request.
         """
+        if self._read:
+            return
         connection = _socket_of(self._response)
         if connection is not None:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         elif self._closer is not None:
             threading.Thread(target=self._call_closer, name="decluster-closer", daemon=True).start()
+
+    def was_read(self) -> None:
+        """No read will come any more."""
+        self._read = True
 
     def close(self) -> None:
         """Closes the iterator, then what was given to be closed. No read may be under way."""

@@ -203,8 +203,10 @@ def _read(feed: Feed, source: Source) -> None:
             if not feed.send(item):
                 break
         else:
+            source.was_read()
             feed.finish()
     except BaseException as error:  # It belongs to the consumer, whatever it is.
+        source.was_read()
         feed.fail(error)
     finally:
         _close(source)

@@ -6,6 +6,7 @@ import contextvars
 import gc
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -405,6 +406,31 @@ def test_a_closer_is_called_though_the_source_blocks_or_fails_to_close() -> None
     with pytest.warns(RuntimeWarning, match="closing the source failed"):
         assert list(decluster.wrap(Stubborn(), closer=called.set, background=False)) == []
     assert called.is_set()
+
+
+def test_a_connection_that_was_read_to_its_end_is_the_clients_again() -> None:
+    ours, theirs = socket.socketpair()
+
+    class Response:
+        """As httpx has it: the socket can be reached after the end, and serves the next request."""
+
+        def __init__(self) -> None:
+            self.extensions = {"network_stream": self}
+
+        def get_extra_info(self, _name: str) -> socket.socket:
+            return ours
+
+        def iter_lines(self) -> Iterator[str]:
+            return iter(LINES)
+
+        def close(self) -> None:
+            pass
+
+    with ours, theirs:
+        with decluster.wrap(Response()) as stream:
+            assert texts(list(stream)) == EXPECTED
+        ours.sendall(b"next request")
+        assert theirs.recv(100) == b"next request"
 
 
 def test_a_whole_answer_in_one_event_fits_any_queue() -> None:
