@@ -462,6 +462,33 @@ fn an_event_that_says_much_besides_its_text_is_not_repeated_for_each_part() {
 }
 
 #[test]
+fn an_open_block_behind_a_mark_holds_nobody_for_ever() {
+    let mut options = RewriterOptions::default();
+    options.pieces = true;
+    options.events = true;
+    let config = small().with_choice("unit", "whole").unwrap();
+    let mut rewriter = Rewriter::new(&config, options, Nanos::ZERO).unwrap();
+    let mut now = Nanos::ZERO;
+    let other = |text: &str| event(&format!(r#"{{"choices":[{{"index":1,"delta":{{{text}}}}}]}}"#));
+    let begin = [delta("An open beginning"), other(r#""role":"assistant","content":"""#)].concat();
+    rewriter.push(now, begin.as_bytes()).unwrap();
+    let mut text = String::new();
+    for _ in 0..2_000 {
+        assert!(rewriter.wants_input(), "waits for input that it does not want");
+        rewriter.push(now, other(r#""content":"word. ""#).as_bytes()).unwrap();
+        loop {
+            match rewriter.poll(now) {
+                Rewritten::Piece(piece) => text.push_str(piece.text),
+                Rewritten::Wait(at) => now = at,
+                Rewritten::NeedInput => break,
+                _ => {}
+            }
+        }
+    }
+    assert!(text.starts_with("An open beginning") && text.contains("word. word."), "{text:.60}");
+}
+
+#[test]
 fn a_numbered_keep_alive_does_not_overtake() {
     let numbered =
         |n: u32, rest: &str| event(&format!(r#"{{"type":"{rest},"sequence_number":{n}}}"#));

@@ -370,6 +370,12 @@ impl Engine {
         self.plan == Plan::Nothing && self.queue.bytes() > 0
     }
 
+    /// Whether something is planned.
+    #[cfg(feature = "wire")]
+    pub(crate) fn has_plan(&self) -> bool {
+        self.plan != Plan::Nothing
+    }
+
     /// Refuses what would exceed `max_queue_bytes`. If nothing would leave by itself either, the blocks that
     /// everything waits for end here.
     fn check(&mut self, bytes: usize) -> Result<(), PushError> {

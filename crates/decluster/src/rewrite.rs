@@ -319,8 +319,15 @@ impl Rewriter {
                 }
                 Output::Event(event) => return Step::Event(event),
                 Output::Wait(at) => return Step::Wait(at),
-                Output::NeedInput if self.behind => {}
-                Output::NeedInput => return Step::NeedInput,
+                Output::NeedInput => {
+                    if !self.has_room() && self.engine.is_stuck() {
+                        // What fills the room waits for the end of a block that has no room to come.
+                        self.engine.end_block(now);
+                    }
+                    if !self.behind && !self.engine.has_plan() {
+                        return Step::NeedInput;
+                    }
+                }
                 Output::Finished => return Step::Finished,
             }
         }
@@ -331,10 +338,6 @@ impl Rewriter {
         self.behind = false;
         while !self.ended {
             if !self.has_room() && !self.flushing {
-                if self.engine.is_stuck() {
-                    // What fills the room waits for the end of a block that has no room to come.
-                    self.engine.end_block(now);
-                }
                 self.behind = self.ending || self.decoder.buffered() > 0;
                 return;
             }
