@@ -21,8 +21,6 @@ use alloc::vec::Vec;
 pub struct Collector {
     decoder: Decoder,
     reader: Reader,
-    lines: bool,
-    max_event_bytes: usize,
     texts: Vec<Collected>,
 }
 
@@ -41,12 +39,10 @@ impl Collector {
     /// A collector for one stream; `None` tells the dialect from the first event. Of `config` only
     /// `max_event_bytes` counts. The texts themselves are not bounded.
     pub fn new(config: &Config, dialect: Option<Dialect>) -> Self {
-        let max_event_bytes = config.max_event_bytes as usize;
+        let decoder = Decoder::new(config.max_event_bytes as usize);
         Self {
-            decoder: Decoder::new(max_event_bytes),
+            decoder: decoder.with_lines(wire::is_complete),
             reader: Reader::new(dialect),
-            lines: false,
-            max_event_bytes,
             texts: Vec::new(),
         }
     }
@@ -65,10 +61,6 @@ impl Collector {
     /// # Errors
     /// As [`Collector::push`].
     pub fn push_line(&mut self, line: &[u8]) -> Result<(), TooLarge> {
-        if !self.lines {
-            self.lines = true;
-            self.decoder = Decoder::new(self.max_event_bytes).with_lines(wire::is_complete);
-        }
         self.decoder.push_line(line);
         self.pump()
     }

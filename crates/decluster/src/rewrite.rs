@@ -9,7 +9,7 @@ mod template;
 
 use crate::config::Config;
 use crate::delta::Delta;
-use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
+use crate::engine::{Cancel, Engine, Output, Piece, PushError, Stats};
 use crate::sse::{self, Frame};
 use crate::time::Nanos;
 use crate::wire::{self, Answer, Dialect, Reading, Role};
@@ -60,8 +60,6 @@ pub struct Rewriter {
     fault: Option<RewriterError>,
     /// Shape of the last event whose text was taken in, if text may be joined to it.
     joinable: Option<u64>,
-    lines: bool,
-    max_event_bytes: usize,
     max_queue_bytes: usize,
     ending: bool,
     ended: bool,
@@ -96,8 +94,6 @@ pub enum Rewritten<'a> {
         /// Its data.
         data: &'a str,
     },
-    /// Something that happened.
-    Event(Event),
     /// Nothing before this time unless there is input; then something.
     Wait(Nanos),
     /// Nothing until there is input.
@@ -145,17 +141,16 @@ impl Rewriter {
         let verbatim = config.pace == 2 && config.segment == 1;
         Ok(Self {
             options,
-            decoder: sse::Decoder::new(config.max_event_bytes as usize),
+            decoder: sse::Decoder::new(config.max_event_bytes as usize)
+                .with_lines(wire::is_complete),
             reader: wire::Reader::new(options.dialect),
             engine: Engine::new(config, now),
-            templates: Templates::new(verbatim),
+            templates: Templates::new(verbatim, options.pieces),
             urgent: Urgent::default(),
             behind: false,
             flushing: false,
             fault: None,
             joinable: None,
-            lines: false,
-            max_event_bytes: config.max_event_bytes as usize,
             max_queue_bytes: config.max_queue_bytes as usize,
             ending: false,
             ended: false,
@@ -184,11 +179,6 @@ impl Rewriter {
     /// As [`Rewriter::push`].
     pub fn push_line(&mut self, now: Nanos, line: &[u8]) -> Result<(), RewriterError> {
         self.check(line.len())?;
-        if !self.lines {
-            self.lines = true;
-            let decoder = sse::Decoder::new(self.max_event_bytes);
-            self.decoder = decoder.with_lines(wire::is_complete);
-        }
         self.decoder.push_line(line);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
@@ -227,7 +217,8 @@ impl Rewriter {
             Cancel::Drop => {
                 self.ending = true;
                 self.ended = true;
-                self.decoder = sse::Decoder::new(self.max_event_bytes);
+                // Nothing is fed to it any more; what it holds is forgotten.
+                self.decoder = sse::Decoder::new(0);
                 self.urgent = Urgent::default();
                 self.templates.clear();
                 self.engine.cancel(Cancel::Drop);
@@ -271,7 +262,6 @@ impl Rewriter {
             Step::Bytes => Rewritten::Bytes(&self.out),
             Step::Piece(piece) => Rewritten::Piece(piece.with_text(&self.text)),
             Step::Other => Rewritten::Other { name: &self.other.name, data: &self.other.data },
-            Step::Event(event) => Rewritten::Event(event),
             Step::Wait(at) => Rewritten::Wait(at),
             Step::NeedInput => Rewritten::NeedInput,
             Step::Finished => Rewritten::Finished,
@@ -310,14 +300,14 @@ impl Rewriter {
                     piece.text.clone_into(&mut self.text);
                     return Step::Piece(piece.with_text(""));
                 }
-                Output::Mark(SPLIT) => {}
+                // Attempts begin at the engine's own face only.
+                Output::Mark(SPLIT) | Output::Event(_) => {}
                 Output::Mark(number) => {
                     self.templates.take_event(number, &mut sink);
                     if !self.out.is_empty() {
                         return Step::Bytes;
                     }
                 }
-                Output::Event(event) => return Step::Event(event),
                 Output::Wait(at) => return Step::Wait(at),
                 Output::NeedInput => {
                     if !self.has_room() && self.engine.is_stuck() {
@@ -520,7 +510,6 @@ enum Step {
     Bytes,
     Piece(Piece<'static>),
     Other,
-    Event(Event),
     Wait(Nanos),
     NeedInput,
     Finished,

@@ -61,6 +61,8 @@ pub struct Decoder {
     id: String,
     retry: Option<u64>,
     lines: Option<Lines>,
+    /// What `lines` becomes with the first pushed line.
+    lines_offered: Option<Lines>,
 }
 
 /// A stretch of the input: an event with its blank line, a comment, or an empty line.
@@ -133,11 +135,12 @@ impl Decoder {
             id: String::new(),
             retry: None,
             lines: None,
+            lines_offered: None,
         }
     }
 
-    /// Says that the input comes through [`push_line`](Self::push_line), perhaps from a library that
-    /// drops blank lines.
+    /// Says what to do if the input comes through [`push_line`](Self::push_line), perhaps from a library
+    /// that drops blank lines. Without a pushed line it changes nothing.
     ///
     /// As long as no blank line was seen, a new `event` line ends an event that has data, and so does a
     /// new `data` line if `complete` says that the data so far can stand alone. From then on an event
@@ -146,7 +149,7 @@ impl Decoder {
     /// was handed on. Such frames are [`bare`](Frame::bare).
     #[must_use]
     pub fn with_lines(mut self, complete: fn(&str) -> bool) -> Self {
-        self.lines = Some(Lines { complete, blank_seen: false, eager: false });
+        self.lines_offered = Some(Lines { complete, blank_seen: false, eager: false });
         self
     }
 
@@ -161,6 +164,9 @@ impl Decoder {
     /// Appends one line as a line iterator gives it, with or without its end. A missing LF is supplied,
     /// after a CR too: a reader that splits at LF leaves the CR of a CRLF behind.
     pub fn push_line(&mut self, line: &[u8]) {
+        if let Some(lines) = self.lines_offered.take() {
+            self.lines = Some(lines);
+        }
         self.push(line);
         if line.last() != Some(&b'\n') {
             self.push(b"\n");

@@ -28,6 +28,8 @@ pub(super) struct Templates {
     after_cr: bool,
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
+    /// Events will be asked for by name.
+    named: bool,
 }
 
 /// One event.
@@ -82,8 +84,8 @@ struct Text {
 }
 
 impl Templates {
-    pub(super) fn new(verbatim: bool) -> Self {
-        Self { verbatim, ..Self::default() }
+    pub(super) fn new(verbatim: bool, named: bool) -> Self {
+        Self { verbatim, named, ..Self::default() }
     }
 
     /// Whether output is to be the input, byte for byte.
@@ -110,7 +112,7 @@ impl Templates {
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.verbatim);
+        *self = Self::new(self.verbatim, self.named);
     }
 
     /// Bytes of the events that are kept.
@@ -180,11 +182,12 @@ impl Templates {
                 None => Data::Own(event.data.to_owned()),
             },
         };
+        let name = frame.event.as_ref().filter(|_| self.named).map_or("", |event| event.name);
         self.bytes += frame.raw.len() + OVERHEAD;
         self.slots.push_back(Slot {
             raw: frame.raw.to_vec(),
             data,
-            name: frame.event.as_ref().map_or("", |e| e.name).to_owned(),
+            name: name.to_owned(),
             left,
             texts,
             rest: reading.rest.clone(),
