@@ -1,0 +1,175 @@
+//! The engine on a virtual clock that leaps: no time passes while it is simulated.
+
+use crate::trace::{Tokens, Trace};
+use decluster::{Config, Delta, Engine, Kind, Nanos, Output};
+
+/// A trace played through the engine.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// When how many of the trace's tokens had left. A token has left with its last byte.
+    pub schedule: Vec<Tokens>,
+    /// Every piece.
+    pub pieces: Vec<Piece>,
+}
+
+/// What was released at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// When.
+    pub at: Nanos,
+    /// Bytes of text.
+    pub bytes: u32,
+    /// The engine's own estimate of its tokens.
+    pub tokens: u32,
+    /// The block it belongs to.
+    pub block: u64,
+    /// Its number within the block.
+    pub part: u32,
+    /// Time from the arrival of its first byte.
+    pub delay: Nanos,
+}
+
+/// Plays a trace through the engine. `texts` is what each token brings; without it the tokens are counts
+/// without text. The stream is finished with its last arrival.
+///
+/// # Panics
+/// If the engine refuses a delta: the trace is larger than what `config` lets it queue.
+#[allow(clippy::panic, reason = "a schedule with holes must not get a score")]
+pub fn run(config: &Config, trace: &Trace, texts: Option<&[&str]>) -> Run {
+    let mut engine = Engine::new(config, Nanos::ZERO);
+    let mut played = Run::default();
+    let mut progress = Progress::default();
+    let mut text = String::new();
+    for arrival in &trace.arrivals {
+        while let Some(at) = due(&mut engine, &mut played, &mut progress, Some(arrival.at)) {
+            progress.now = at;
+        }
+        let count = arrival.count as usize;
+        let delta = match texts {
+            Some(texts) => {
+                text.clear();
+                texts[progress.arrived..progress.arrived + count]
+                    .iter()
+                    .for_each(|t| text.push_str(t));
+                Delta { kind: Kind::Reasoning, index: 0, text: &text, tokens: None }
+            }
+            None => {
+                Delta { kind: Kind::Reasoning, index: 0, text: "", tokens: Some(arrival.count) }
+            }
+        };
+        progress.arrive(count, texts);
+        if let Err(error) = engine.push(arrival.at, delta) {
+            panic!("{}: {error}", trace.name);
+        }
+        progress.now = arrival.at;
+    }
+    engine.finish(progress.now);
+    while let Some(at) = due(&mut engine, &mut played, &mut progress, None) {
+        progress.now = at;
+    }
+    played
+}
+
+/// How far the trace has come in, and gone out.
+#[derive(Default)]
+struct Progress {
+    now: Nanos,
+    arrived: usize,
+    /// End of each token that has arrived, in bytes, or in tokens where there is no text.
+    ends: Vec<u64>,
+    left: usize,
+    out: u64,
+}
+
+impl Progress {
+    fn arrive(&mut self, count: usize, texts: Option<&[&str]>) {
+        for token in self.arrived..self.arrived + count {
+            let size = texts.map_or(1, |texts| texts[token].len() as u64);
+            self.ends.push(self.ends.last().copied().unwrap_or_default() + size);
+        }
+        self.arrived += count;
+    }
+
+    /// So much has left; how many tokens end with it?
+    fn leave(&mut self, size: u64) -> u32 {
+        self.out += size;
+        let before = self.left;
+        while self.ends.get(self.left).is_some_and(|end| *end <= self.out) {
+            self.left += 1;
+        }
+        (self.left - before) as u32
+    }
+}
+
+/// Takes all that is due now; gives the next time before `end` at which something is.
+fn due(
+    engine: &mut Engine,
+    run: &mut Run,
+    progress: &mut Progress,
+    end: Option<Nanos>,
+) -> Option<Nanos> {
+    loop {
+        match engine.poll(progress.now) {
+            Output::Piece(piece) => {
+                let size = if piece.text.is_empty() {
+                    u64::from(piece.tokens)
+                } else {
+                    piece.text.len() as u64
+                };
+                run.pieces.push(Piece {
+                    at: progress.now,
+                    bytes: piece.text.len() as u32,
+                    tokens: piece.tokens,
+                    block: piece.block,
+                    part: piece.part,
+                    delay: progress.now.since(piece.arrived),
+                });
+                let count = progress.leave(size);
+                if count > 0 {
+                    run.schedule.push(Tokens { at: progress.now, count });
+                }
+            }
+            Output::Wait(at) => return Some(at).filter(|at| end.is_none_or(|end| *at < end)),
+            _ => return None,
+        }
+    }
+}
+
+impl Run {
+    /// Blocks released, those of them in several pieces, and the same without the first block.
+    pub fn blocks(&self) -> Blocks {
+        let mut blocks = Blocks::default();
+        for (place, piece) in self.pieces.iter().enumerate() {
+            blocks.all += u32::from(piece.part == 0);
+            if piece.part == 1 {
+                blocks.cut += 1;
+                blocks.cut_first +=
+                    u32::from(self.pieces[..place].iter().all(|p| p.block == piece.block));
+            }
+        }
+        blocks
+    }
+}
+
+/// How many blocks were released, and in how many pieces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocks {
+    /// Blocks.
+    pub all: u32,
+    /// Blocks of more than one piece.
+    pub cut: u32,
+    /// First blocks of a stream among them: the first text goes at once, at a word.
+    pub cut_first: u32,
+}
+
+impl std::ops::Add for Blocks {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            all: self.all + other.all,
+            cut: self.cut + other.cut,
+            cut_first: self.cut_first + other.cut_first,
+        }
+    }
+}
