@@ -170,8 +170,10 @@ impl<'a> Cuts<'a> {
                 (None, None) => {
                     let some = (m.backlog / 3).max(2 * 16);
                     let cut = self.lane.edge_at_least(head.tokens + some);
-                    let cut = cut.or_else(|| self.lane.edge_before(u64::MAX))?;
-                    Some((m.stall, self.short(cut)))
+                    match cut.or_else(|| self.lane.edge_before(u64::MAX)) {
+                        Some(cut) => Some((m.stall, self.short(cut))),
+                        None => self.open_word(m.stall),
+                    }
                 }
             },
             Unit::Word => {
@@ -182,10 +184,17 @@ impl<'a> Cuts<'a> {
                 match (some.or_else(one).or_else(last), self.fence) {
                     (Some(edge), _) => Some((m.due, self.short(edge))),
                     (None, Some(fence)) => Some((self.when_certain(m.due, fence), fence)),
-                    (None, None) => None,
+                    (None, None) => self.open_word(m.stall),
                 }
             }
         }
+    }
+
+    /// Nothing but a word whose end has not come: against a stall it goes as it is, once its last character
+    /// has been held long enough.
+    fn open_word(&self, stall: Nanos) -> Option<(Nanos, Edge)> {
+        let end = self.lane.end();
+        (end.end > self.lane.head.end).then(|| (stall.max(self.held_until()), end))
     }
 
     /// The best cut there is when something must go at `at`.
