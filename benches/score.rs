@@ -13,18 +13,53 @@ fn main() -> Result<(), Error> {
         for (name, traces) in &sets {
             let mut groups: Vec<&str> = traces.iter().map(|t| t.0.group.as_str()).collect();
             groups.dedup();
-            groups.sort(); groups.dedup();
+            groups.sort();
+            groups.dedup();
             for g in groups {
                 let ts: Vec<_> = traces.iter().filter(|t| t.0.group == g).collect();
                 let d = Nanos::from_millis(1_500);
-                let best: Vec<Score> = ts.iter().map(|t| Score::new(&t.0, &clairvoyant::taut_string(&t.0, d))).collect();
-                let f: Vec<Score> = ts.iter().map(|t| Score::new(&t.0, &clairvoyant::frontier(&t.0, d, 0.5, Nanos::from_millis(300)))).collect();
+                let best: Vec<Score> = ts
+                    .iter()
+                    .map(|t| Score::new(&t.0, &clairvoyant::taut_string(&t.0, d)))
+                    .collect();
+                let f: Vec<Score> = ts
+                    .iter()
+                    .map(|t| {
+                        Score::new(
+                            &t.0,
+                            &clairvoyant::frontier(&t.0, d, 0.5, Nanos::from_millis(300)),
+                        )
+                    })
+                    .collect();
                 let f = Row::new(&f, &best);
-                let run = |unit: &str| { let config = Config::default().with_choice("unit", unit).unwrap();
-                let s: Vec<Score> = ts.iter().map(|(t, text)| { let texts = lay(text, t.tokens() as usize); Score::new(t, &engine::run(&config, t, Some(&texts)).schedule)}).collect();
-                Row::new(&s, &best) };
+                let run = |unit: &str| {
+                    let config = Config::default().with_choice("unit", unit).unwrap();
+                    let s: Vec<Score> = ts
+                        .iter()
+                        .map(|(t, text)| {
+                            let texts = lay(text, t.tokens() as usize);
+                            Score::new(t, &engine::run(&config, t, Some(&texts)).schedule)
+                        })
+                        .collect();
+                    Row::new(&s, &best)
+                };
                 let (w, b) = (run("word"), run("block"));
-                println!("{name:18} {g:32} n {:3} rate {:5.0} span {:5.1} | frontier {:4.0}ms cv {:.3} | word {:4.0}ms cv {:.3} av {:6.2} tail {:4.0} | block {:4.0}ms cv {:.3} av {:6.2}", ts.len(), ts.iter().map(|t| t.0.tokens() as f64 / t.0.span()).sum::<f64>() / ts.len() as f64, ts.iter().map(|t| t.0.span()).sum::<f64>() / ts.len() as f64, f.delay_mean*1e3, f.variation, w.delay_mean*1e3, w.variation, w.avoidable[2], w.tail*1e3, b.delay_mean*1e3, b.variation, b.avoidable[2]);
+                println!(
+                    "{name:18} {g:32} n {:3} rate {:5.0} span {:5.1} | frontier {:4.0}ms cv {:.3} | word {:4.0}ms cv {:.3} av {:6.2} tail {:4.0} | block {:4.0}ms cv {:.3} av {:6.2}",
+                    ts.len(),
+                    ts.iter().map(|t| t.0.tokens() as f64 / t.0.span()).sum::<f64>()
+                        / ts.len() as f64,
+                    ts.iter().map(|t| t.0.span()).sum::<f64>() / ts.len() as f64,
+                    f.delay_mean * 1e3,
+                    f.variation,
+                    w.delay_mean * 1e3,
+                    w.variation,
+                    w.avoidable[2],
+                    w.tail * 1e3,
+                    b.delay_mean * 1e3,
+                    b.variation,
+                    b.avoidable[2]
+                );
             }
         }
         return Ok(());

@@ -80,12 +80,82 @@ parameters! {
     max_tail: Nanoseconds = 300_000_000, 0, 10_000_000_000;
     /// The longest silence a reader should see while there are words to show: then a block is cut at a word.
     max_gap: Nanoseconds = 240_000_000, 20_000_000, 10_000_000_000;
+    /// The same in `word`, where it takes no more than a word to end a silence.
+    word_gap: Nanoseconds = 240_000_000, 20_000_000, 10_000_000_000;
+    /// Which part of the queue a block gives up when it is cut against a silence; two tokens at least.
+    cut_part: Thousandths = 333, 0, 1_000;
     /// How long a character that may still grow (an accent, an emoji sequence) is held at the end of the text.
     grapheme_hold: Nanoseconds = 100_000_000, 0, 100_000_000;
     /// Tokens per second of `pace = fixed`.
     rate: Tokens = 240, 1, 1_000_000;
     /// Tokens that `pace = fixed` lets through at once after a silence.
     burst: Tokens = 32, 1, 1_000_000;
+    /// The most tokens per second that are released, for readers who want no more: 0 sets no limit. It comes
+    /// before `max_delay` and `max_tail`; intake pauses (`wants_input`) while more is queued than can be read
+    /// within `max_delay`, so that a caller who heeds it is late with nothing.
+    max_rate: Tokens = 0, 0, 1_000_000;
+    /// How much time a piece of words holds: short enough to look continuous, long enough to be worth an event.
+    quantum: Nanoseconds = 60_000_000, 5_000_000, 1_000_000_000;
+    /// The most tokens of a piece of words; a single longer word goes whole.
+    piece_max: MilliTokens = 12_000, 1_000, 1_000_000;
+    /// In `word`, in any time `w` at most this many tokens leave, and `cluster_rate` times the mean rate times
+    /// `w`, unless a deadline or a tail asks for more.
+    cluster_burst: MilliTokens = 12_000, 4_000, 1_000_000;
+    /// See `cluster_burst`.
+    cluster_rate: Thousandths = 1_500, 1_000, 1_000_000;
+    /// Arrivals within this time of a group's first belong to it: beyond the jitter of networks, below any
+    /// pause that a reader could notice.
+    group_gap: Nanoseconds = 30_000_000, 1_000_000, 1_000_000_000;
+    /// Which quantile of the recent silences, by their time, is taken for the next one: the horizon.
+    silence_quantile: Thousandths = 550, 50, 1_000;
+    /// Which quantile is taken for a late one; how much longer it is, is the spread.
+    spread_quantile: Thousandths = 900, 50, 1_000;
+    /// The shortest horizon.
+    horizon_min: Nanoseconds = 115_000_000, 1_000_000, 1_000_000_000;
+    /// In which part of the horizon the backlog should be gone, where silences are short (250 ms and less).
+    horizon_part_short: Thousandths = 520, 50, 4_000;
+    /// The same where they are long (750 ms and more).
+    horizon_part_long: Thousandths = 600, 50, 4_000;
+    /// Which part of the spread comes on top of it.
+    horizon_spread: Thousandths = 0, 0, 4_000;
+    /// Pull towards less delay, per second, where silences are short.
+    gravity_short: Thousandths = 4_100, 0, 100_000;
+    /// The same where they are long.
+    gravity_long: Thousandths = 4_100, 0, 100_000;
+    /// The most tokens that are kept back, to drip one by one through a silence that is longer than expected.
+    reserve: MilliTokens = 5_500, 0, 1_000_000;
+    /// What is kept back on top of that in `block`, since a block that is not complete cannot go.
+    reserve_block: MilliTokens = 0, 0, 1_000_000;
+    /// The most time of the mean rate that is kept back.
+    reserve_time: Nanoseconds = 49_000_000, 0, 10_000_000_000;
+    /// Which part of the spread comes on top of it.
+    reserve_spread: Thousandths = 0, 0, 10_000;
+    /// The most that the rate may be, in mean rates, unless a deadline or a tail asks for more.
+    rate_cap: Thousandths = 2_700, 1_000, 100_000;
+    /// Over how much time at least is worked off what exceeds the mean rate.
+    excess_time: Nanoseconds = 150_000_000, 1_000_000, 10_000_000_000;
+    /// How fast a tail goes, in mean rates, if `max_tail` asks for no more.
+    drain: Thousandths = 1_100, 100, 100_000;
+    /// The silence to expect after a first group of `prior_tokens`, before any was seen; smaller groups, shorter.
+    prior_silence: Nanoseconds = 1_400_000_000, 0, 60_000_000_000;
+    /// See `prior_silence`.
+    prior_tokens: MilliTokens = 86_000, 1_000, 10_000_000;
+    /// How much weight that expectation keeps with every silence seen.
+    prior_fade: Thousandths = 250, 0, 999;
+    /// The spread to expect before any silence was seen; it fades in the same way.
+    prior_spread: Nanoseconds = 0, 0, 60_000_000_000;
+    /// The mean rate is never taken to be less.
+    rate_min: Tokens = 60, 1, 1_000_000;
+    /// The mean rate to expect after a first group of 40 tokens or less; larger groups raise it in proportion.
+    rate_first: Tokens = 27, 1, 1_000_000;
+    /// The most that it is raised to.
+    rate_first_max: Tokens = 150, 1, 1_000_000;
+    /// Time over which the mean rate forgets.
+    rate_memory: Nanoseconds = 7_500_000_000, 100_000_000, 600_000_000_000;
+    /// Time after which the measured mean rate is trusted alone.
+    rate_trust: Nanoseconds = 1_300_000_000, 1_000_000, 60_000_000_000;
+    /// Plans aim this much before a deadline, since the last piece of a cluster has a size.
+    deadline_margin: Nanoseconds = 30_000_000, 0, 50_000_000;
     /// Bytes that may be queued. Intake should pause at half of it (`wants_input`) and resumes at a quarter;
     /// beyond it a delta is refused as a whole.
     max_queue_bytes: Bytes = 4_194_304, 65_536, 1_073_741_824;
@@ -123,6 +193,8 @@ pub enum ParameterUnit {
     Tokens,
     /// Thousandths of a token. Python takes and gives tokens.
     MilliTokens,
+    /// A ratio in thousandths. Python takes and gives the ratio.
+    Thousandths,
     /// Bytes.
     Bytes,
     /// A plain number.
@@ -170,8 +242,7 @@ impl Config {
         }
     }
 
-    /// The same settings with one time changed: `max_delay`, `first_hold`, `max_tail`, `max_gap`,
-    /// `grapheme_hold`.
+    /// The same settings with one time changed: `max_delay`, `first_hold`, `max_tail`, and the like.
     ///
     /// # Errors
     /// [`ConfigError`] if there is no such parameter or the value is out of its bounds.

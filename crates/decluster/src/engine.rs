@@ -497,6 +497,7 @@ impl Engine {
         self.pacer.plan(now, tail.map(|(_, tail)| tail).filter(|tail| tail.left > 0));
         let moment = Moment {
             now,
+            pacer: &self.pacer,
             due: self.pacer.due(),
             stall: self.pacer.stall(),
             quantum: self.pacer.quantum() / pace::credit(1),
@@ -545,9 +546,9 @@ impl Engine {
 
     fn note_watermarks(&mut self) {
         let (bytes, limit) = (self.queue.bytes(), self.max_queue_bytes);
-        if bytes >= limit / 2 {
+        if bytes >= limit / 2 || self.pacer.is_behind(false) {
             self.paused = true;
-        } else if bytes < limit / 4 {
+        } else if bytes < limit / 4 && !self.pacer.is_behind(true) {
             self.paused = false;
         }
     }

@@ -410,6 +410,12 @@ impl Lane {
         edges.get(place).copied().filter(|e| e.end > self.head.end)
     }
 
+    /// Where the last delta that ends before `offset` ends.
+    pub(crate) fn delta_end_before(&self, offset: u64) -> Option<Edge> {
+        let place = self.runs.partition_point(|r| r.end.end < offset).checked_sub(1)?;
+        self.runs.get(place).map(|run| Edge { boundary: Boundary::Grapheme, ..run.end })
+    }
+
     /// All text that has come.
     pub(crate) fn end(&self) -> Edge {
         self.cuts.end()

@@ -6,6 +6,7 @@
 
 use crate::config::Config;
 use crate::delta::Kind;
+use crate::pace::{self, Pacer};
 use crate::queue::{First, Lane, Run};
 use crate::segment::Edge;
 use crate::time::Nanos;
@@ -16,6 +17,8 @@ pub(crate) struct Rules {
     unit: Unit,
     /// Size of a part of a token count, in sixteenths.
     target: u64,
+    /// Part of the queue that a cut against a stall takes, in thousandths.
+    cut_part: u64,
     max_delay: Nanos,
     first_hold: Nanos,
     grapheme_hold: Nanos,
@@ -30,8 +33,9 @@ enum Unit {
 
 /// What the pacer and the engine say about this moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct Moment<'a> {
     pub now: Nanos,
+    pub pacer: &'a Pacer,
     /// When the next release is due.
     pub due: Nanos,
     /// When the reader begins to see a stall.
@@ -57,6 +61,18 @@ pub(crate) enum Release {
     Count(u32),
 }
 
+impl Moment<'_> {
+    /// When the cluster guard has room for so many sixteenths of a token.
+    fn room(&self, sixteenths: u64) -> Nanos {
+        self.pacer.room(pace::credit(sixteenths))
+    }
+
+    /// Not in the past, and not before the reader has read what went before.
+    fn earliest(&self, at: Nanos, flushed: bool) -> Nanos {
+        if flushed { at.max(self.now) } else { at.max(self.now).max(self.pacer.reader()) }
+    }
+}
+
 impl Rules {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
@@ -67,6 +83,7 @@ impl Rules {
             },
             // Without segmenting a count is one block, whatever its size.
             target: if config.segment == 0 { config.target * 16 / 1_000 } else { u64::MAX / 4 },
+            cut_part: config.cut_part,
             max_delay: Nanos(config.max_delay),
             first_hold: Nanos(config.first_hold),
             grapheme_hold: Nanos(config.grapheme_hold),
@@ -74,15 +91,21 @@ impl Rules {
     }
 
     /// The next release of a lane, not before `m.now`; `None` when it waits for input.
-    pub(crate) fn next(&self, lane: &Lane, m: &Moment) -> Option<(Nanos, Release)> {
+    pub(crate) fn next(&self, lane: &Lane, m: &Moment<'_>) -> Option<(Nanos, Release)> {
         let front = lane.runs.front()?;
         let flushed = front.number < m.flush_before;
         let tail = m.tail.filter(|(before, _)| front.number < *before).map(|(_, until)| until);
         if let Some(count) = front.count {
             let size = if self.unit == Unit::Word { m.quantum } else { self.target };
             let due = if flushed || m.first { m.now } else { m.due };
-            let at = due.min(self.deadline(front.due_from, tail)).max(m.now);
-            return Some((at, Release::Count(count.next(size))));
+            let count = count.next(size);
+            let due = if self.unit == Unit::Word && due > m.now {
+                due.max(m.room(u64::from(count) * 16))
+            } else {
+                due
+            };
+            let at = due.min(self.deadline(front.due_from, tail));
+            return Some((m.earliest(at, flushed), Release::Count(count)));
         }
         let cuts = Cuts::new(self, lane, front);
         let options = [
@@ -96,7 +119,7 @@ impl Rules {
         ];
         // `min_by_key` keeps the first of equals.
         let (at, cut) = options.into_iter().flatten().min_by_key(|(at, _)| (*at).max(m.now))?;
-        Some((at.max(m.now), Release::Text(cut)))
+        Some((m.earliest(at, flushed), Release::Text(cut)))
     }
 
     fn deadline(&self, from: Nanos, tail: Option<Nanos>) -> Nanos {
@@ -158,7 +181,7 @@ impl<'a> Cuts<'a> {
     }
 
     /// What goes in the ordinary course of pacing.
-    fn paced(&self, m: &Moment) -> Option<(Nanos, Edge)> {
+    fn paced(&self, m: &Moment<'_>) -> Option<(Nanos, Edge)> {
         let head = self.lane.head;
         match self.rules.unit {
             Unit::Whole => self.block_end.map(|(end, _)| (m.due, end)),
@@ -168,7 +191,7 @@ impl<'a> Cuts<'a> {
                 (None, Some(fence)) => Some((self.when_certain(m.due, fence), fence)),
                 // The block is not decided: a third of what is there, at a word, against the stall.
                 (None, None) => {
-                    let some = (m.backlog / 3).max(2 * 16);
+                    let some = (m.backlog * self.rules.cut_part / 1_000).max(2 * 16);
                     let cut = self.lane.edge_at_least(head.tokens + some);
                     match cut.or_else(|| self.lane.edge_before(u64::MAX)) {
                         Some(cut) => Some((m.stall, self.short(cut))),
@@ -182,7 +205,10 @@ impl<'a> Cuts<'a> {
                 let one = || self.lane.edge_after(head.end).filter(within);
                 let last = || self.block_end.map(|(e, _)| e);
                 match (some.or_else(one).or_else(last), self.fence) {
-                    (Some(edge), _) => Some((m.due, self.short(edge))),
+                    (Some(edge), _) => {
+                        let edge = self.short(edge);
+                        Some((m.due.max(m.room(edge.tokens - head.tokens)), edge))
+                    }
                     (None, Some(fence)) => Some((self.when_certain(m.due, fence), fence)),
                     (None, None) => self.open_word(m.stall),
                 }
@@ -190,11 +216,19 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Nothing but a word whose end has not come: against a stall it goes as it is, once its last character
-    /// has been held long enough.
+    /// Nothing but a word whose end has not come: against a stall it goes as far as its last character has
+    /// been held long enough, or else as far as the delta before brought it.
     fn open_word(&self, stall: Nanos) -> Option<(Nanos, Edge)> {
-        let end = self.lane.end();
-        (end.end > self.lane.head.end).then(|| (stall.max(self.held_until()), end))
+        let (head, end) = (self.lane.head.end, self.lane.end());
+        let held = self.held_until();
+        let before = self
+            .lane
+            .delta_end_before(end.end)
+            .filter(|e| e.end > head && e.end <= self.certain.end);
+        match before {
+            Some(before) if held > stall => Some((stall, before)),
+            _ => (end.end > head).then(|| (stall.max(held), end)),
+        }
     }
 
     /// The best cut there is when something must go at `at`.

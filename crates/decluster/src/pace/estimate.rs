@@ -1,32 +1,62 @@
 //! What a stream is like: its mean rate, and how long its silences are. Fed by raw deltas.
 //!
-//! Arrivals within [`GROUP`] of a group's first one belong to it. Of the last 24 groups the silence before
+//! Arrivals within `group_gap` of a group's first one belong to it. Of the last 24 groups the silence before
 //! the next and the time to it are kept.
 
-use super::{CREDIT, SECOND, mul_div};
+use super::{MILLI, SECOND, mul_div};
 use crate::Nanos;
+use crate::config::Config;
 
 /// Learns from the arrivals of one stream.
 #[derive(Debug)]
 pub(super) struct Estimator {
-    max_delay: Nanos,
-    /// The silences after the last groups with their weights, by length.
+    constants: Constants,
+    /// The last silences, in a ring; `next` is where the next one goes.
     gaps: [Gap; RING],
-    /// The same in order of time; `oldest` is where the next one goes.
-    order: [Gap; RING],
-    oldest: usize,
-    count: usize,
+    next: u8,
+    count: u8,
+    /// Places of `gaps[..count]` by length.
+    sorted: [u8; RING],
     group: Option<Group>,
     /// Decayed credit and time of closed groups; their quotient is the mean rate.
     credit: u64,
     time: u64,
+    /// What is left of the weight of the prior, in 1/65536.
+    prior: u64,
 }
 
-/// A silence, weighted by the time from its group's start to the next group's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// What is expected of the next arrival group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// How long after the last arrival.
+    pub silence: Nanos,
+    /// How much longer it may well take.
+    pub spread: Nanos,
+}
+
+/// The constants, as the table of parameters has them; rates in credit per second.
+#[derive(Clone, Copy, Debug)]
+struct Constants {
+    max_delay: Nanos,
+    group_gap: Nanos,
+    quantile: u64,
+    spread_quantile: u64,
+    prior: Nanos,
+    prior_size: u64,
+    prior_fade: u64,
+    prior_spread: Nanos,
+    rate_min: u64,
+    rate_first: u64,
+    rate_first_max: u64,
+    memory: u64,
+    trust: u64,
+}
+
+/// A silence in microseconds, weighted by the time from its group's start to the next group's.
+#[derive(Clone, Copy, Debug, Default)]
 struct Gap {
-    length: Nanos,
-    weight: u64,
+    length: u32,
+    weight: u32,
 }
 
 /// The arrival group that is still open.
@@ -40,24 +70,41 @@ struct Group {
 }
 
 impl Estimator {
-    pub(super) fn new(max_delay: Nanos) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
+        let rate = |tokens: u64| tokens * super::CREDIT;
         Self {
-            max_delay,
+            constants: Constants {
+                max_delay: Nanos(config.max_delay),
+                group_gap: Nanos(config.group_gap),
+                quantile: config.silence_quantile,
+                spread_quantile: config.spread_quantile,
+                prior: Nanos(config.prior_silence),
+                prior_size: super::milli_tokens(config.prior_tokens),
+                prior_fade: config.prior_fade,
+                prior_spread: Nanos(config.prior_spread),
+                rate_min: rate(config.rate_min),
+                rate_first: rate(config.rate_first),
+                rate_first_max: rate(config.rate_first_max),
+                memory: config.rate_memory,
+                trust: config.rate_trust,
+            },
             gaps: [Gap::default(); RING],
-            order: [Gap::default(); RING],
-            oldest: 0,
+            next: 0,
             count: 0,
+            sorted: [0; RING],
             group: None,
             credit: 0,
             time: 0,
+            prior: PRIOR,
         }
     }
 
     /// A raw delta came in.
     pub(super) fn observe(&mut self, now: Nanos, credit: u64) {
+        let c = self.constants;
         let mut group = match self.group {
-            None => Group { first: now, last: now, credit: 0, guess: NOMINAL },
-            Some(g) if now.since(g.first) >= GROUP => {
+            None => Group { first: now, last: now, credit: 0, guess: c.rate_first_max },
+            Some(g) if now.since(g.first) >= c.group_gap => {
                 self.close(g, now);
                 Group { first: now, last: now, credit: 0, ..g }
             }
@@ -67,149 +114,208 @@ impl Estimator {
         group.last = group.last.max(now);
         if self.time == 0 {
             // The size of the first group is the only hint at the rate there is yet.
-            let grown = mul_div(FIRST_RATE, group.credit.max(FIRST_SIZE), FIRST_SIZE);
-            group.guess = grown.clamp(RATE_MIN, NOMINAL);
+            let grown = mul_div(c.rate_first, group.credit.max(FIRST_SIZE), FIRST_SIZE);
+            group.guess = grown.min(c.rate_first_max).max(c.rate_min);
         }
         self.group = Some(group);
     }
 
     /// Mean rate of the stream, credit per second. Silences beyond `max_delay` do not dilute it.
     pub(super) fn mean_rate(&self) -> u64 {
-        let guess = self.group.map_or(NOMINAL, |g| g.guess);
+        let c = &self.constants;
+        let guess = self.group.map_or(c.rate_first_max, |g| g.guess);
         if self.time == 0 {
             return guess;
         }
         let measured = mul_div(self.credit, SECOND, self.time);
-        let trust = self.time.min(TRUST);
-        let mixed = mul_div(measured, trust, TRUST) + mul_div(guess, TRUST - trust, TRUST);
-        mixed.max(RATE_MIN)
+        let trust = self.time.min(c.trust);
+        let mixed = mul_div(measured, trust, c.trust) + mul_div(guess, c.trust - trust, c.trust);
+        mixed.max(c.rate_min)
     }
 
-    /// How long after the last arrival the next group is to be expected: the weighted median of the known
+    /// When the next group is to be expected, counted from the last arrival: a weighted quantile of the known
     /// silences that are longer than the present one. Without any, twice the present one.
-    pub(super) fn horizon(&self, now: Nanos) -> Nanos {
-        let Some(group) = self.group else { return Nanos::ZERO };
-        let elapsed = now.since(group.last);
-        let prior = Gap {
-            length: Nanos(mul_div(PRIOR.0, group.credit.min(PRIOR_SIZE), PRIOR_SIZE)),
-            weight: 0,
+    pub(super) fn expect(&self, now: Nanos) -> Expected {
+        let c = &self.constants;
+        let Some(group) = self.group else { return Expected::default() };
+        let elapsed = micros(now.since(group.last));
+        let length =
+            micros(Nanos(mul_div(c.prior.0, group.credit.min(c.prior_size), c.prior_size)));
+        let weight = ((u64::from(length) * self.prior) / PRIOR) as u32;
+        let prior = Some(Gap { length, weight }).filter(|p| p.length > elapsed);
+        let sorted = &self.sorted[..usize::from(self.count)];
+        let known = sorted.iter().map(|place| self.gaps[usize::from(*place)]);
+        let known = known.skip_while(|gap| gap.length <= elapsed);
+        let fresh = Nanos(c.prior_spread.0 / 1_000 * self.prior / PRIOR * 1_000);
+        let total: u64 = known.clone().map(|g| u64::from(g.weight)).sum::<u64>()
+            + prior.map_or(0, |p| u64::from(p.weight));
+        if total == 0 {
+            let silence = now.since(group.last);
+            return Expected { silence: silence.after(silence), spread: fresh };
+        }
+        let mut found = Quantiles {
+            need: [total * c.quantile / MILLI, total * c.spread_quantile / MILLI],
+            at: [None; 2],
+            last: 0,
         };
-        let prior =
-            Gap { weight: mul_div(prior.length.0, PRIOR_WEIGHT[self.count], 65_536), ..prior };
-        let prior = Some(prior).filter(|p| p.length > elapsed);
-        let known = &self.gaps[..self.count];
-        let known = &known[known.partition_point(|g| g.length <= elapsed)..];
-        let total: u128 = known.iter().chain(&prior).map(|g| u128::from(g.weight)).sum();
-        if known.is_empty() && prior.is_none() {
-            return elapsed.after(elapsed);
-        }
-        let mut need = total * QUANTILE / 100;
-        let split = prior.map_or(known.len(), |p| known.partition_point(|g| *g <= p));
-        let sorted = known[..split].iter().chain(&prior).chain(&known[split..]);
-        let mut last = Nanos::ZERO;
-        for gap in sorted {
-            last = gap.length;
-            match need.checked_sub(u128::from(gap.weight)) {
-                Some(left) if left > 0 => need = left,
-                _ => break,
+        let mut prior = prior;
+        for gap in known {
+            if let Some(p) = prior.take_if(|p| p.length < gap.length) {
+                found.add(p);
             }
+            found.add(gap);
         }
-        last
+        if let Some(p) = prior {
+            found.add(p);
+        }
+        let [low, high] = found.at.map(|at| Nanos(u64::from(at.unwrap_or(found.last)) * 1_000));
+        Expected { silence: low, spread: high.since(low).max(fresh) }
     }
 
     fn close(&mut self, group: Group, now: Nanos) {
-        let span = now.since(group.first);
-        let gap = Gap { length: now.since(group.last), weight: span.0 };
-        if self.count < RING {
-            self.count += 1;
+        let c = self.constants;
+        let span = now.since(group.first).min(c.max_delay);
+        self.keep(Gap { length: micros(now.since(group.last)), weight: micros(span) });
+        self.credit = decay(self.credit, span.0, c.memory).saturating_add(group.credit);
+        self.time = decay(self.time, span.0, c.memory).saturating_add(span.0);
+        self.prior = self.prior * c.prior_fade / MILLI;
+    }
+
+    /// Puts a silence in place of the oldest, and where it belongs by length.
+    fn keep(&mut self, gap: Gap) {
+        let mut count = usize::from(self.count);
+        if count == RING {
+            let old = self.sorted.iter().position(|place| *place == self.next).unwrap_or_default();
+            self.sorted.copy_within(old + 1.., old);
+            count -= 1;
         }
-        self.order[self.oldest] = gap;
-        self.oldest = (self.oldest + 1) % RING;
-        self.gaps = self.order;
-        self.gaps[..self.count].sort_unstable();
-        let span = span.min(self.max_delay).0;
-        self.credit = decay(self.credit, span).saturating_add(group.credit);
-        self.time = decay(self.time, span).saturating_add(span);
+        let longer = |place: &u8| self.gaps[usize::from(*place)].length <= gap.length;
+        let at = self.sorted[..count].partition_point(longer);
+        self.sorted.copy_within(at..count, at + 1);
+        self.sorted[at] = self.next;
+        self.gaps[usize::from(self.next)] = gap;
+        self.count = count as u8 + 1;
+        self.next = (self.next + 1) % RING as u8;
     }
 }
 
-/// `value * exp(-span / MEMORY)`, by the series of the reciprocal: exact to 0.01 % for a span of 1.5 s, and
-/// falling towards zero everywhere.
-fn decay(value: u64, span: u64) -> u64 {
-    let x = mul_div(span, 65_536, MEMORY).min(64 * 65_536);
+/// Finds two weighted quantiles in one pass over values in order.
+struct Quantiles {
+    need: [u64; 2],
+    at: [Option<u32>; 2],
+    last: u32,
+}
+
+impl Quantiles {
+    fn add(&mut self, gap: Gap) {
+        self.last = gap.length;
+        for (need, at) in self.need.iter_mut().zip(&mut self.at) {
+            *need = need.saturating_sub(u64::from(gap.weight));
+            if *need == 0 {
+                at.get_or_insert(gap.length);
+            }
+        }
+    }
+}
+
+/// `value * exp(-span / memory)`, by the series of the reciprocal: exact to 0.01 % for a fifth of the memory,
+/// and falling towards zero everywhere.
+fn decay(value: u64, span: u64, memory: u64) -> u64 {
+    let x = mul_div(span, 65_536, memory).min(64 * 65_536);
     let x2 = (x * x) >> 16;
     let x3 = (x2 * x) >> 16;
     mul_div(value, 65_536, 65_536 + x + x2 / 2 + x3 / 6)
 }
 
-/// Arrivals closer than this to a group's first belong to it: beyond network jitter, below any pause that
-/// a reader could notice.
-pub(super) const GROUP: Nanos = Nanos::from_millis(30);
+fn micros(t: Nanos) -> u32 {
+    u32::try_from(t.0 / 1_000).unwrap_or(u32::MAX)
+}
+
 /// Groups remembered: some thirty seconds of a clustered stream.
 const RING: usize = 24;
-/// Time over which the mean rate forgets.
-const MEMORY: u64 = 7_500_000_000;
-/// Time after which the measured rate is trusted alone.
-const TRUST: u64 = 1_300_000_000;
-/// Rate assumed of a stream that has shown nothing.
-const NOMINAL: u64 = 150 * CREDIT;
-/// No stream is taken to be slower: the reserve would vanish.
-const RATE_MIN: u64 = 60 * CREDIT;
-/// Rate assumed after a first group of `FIRST_SIZE` or less; larger groups raise it in proportion.
-const FIRST_RATE: u64 = 27 * CREDIT;
-const FIRST_SIZE: u64 = 40 * CREDIT;
-/// The silence to expect after a group of `PRIOR_SIZE`, before any was seen; smaller groups, shorter.
-const PRIOR: Nanos = Nanos::from_millis(1_400);
-const PRIOR_SIZE: u64 = 86 * CREDIT;
-/// Weight of that expectation after n groups: (1 + n)^-2.4, in 1/65536.
-const PRIOR_WEIGHT: [u64; RING + 1] = [
-    65_536, 12_417, 4_692, 2_353, 1_377, 889, 614, 446, 336, 261, 208, 168, 139, 116, 99, 84, 73,
-    64, 56, 49, 44, 39, 35, 32, 29,
-];
-/// Which quantile of the silences to expect, in percent.
-const QUANTILE: u128 = 55;
+/// A first group of this size or less is taken to come at `rate_first`; larger ones in proportion.
+const FIRST_SIZE: u64 = 40 * super::CREDIT;
+/// The whole weight of the prior.
+const PRIOR: u64 = 65_536;
 
 #[cfg(test)]
 mod tests {
+    use super::super::CREDIT;
     use super::*;
 
     const MS: u64 = 1_000_000;
 
+    fn estimator() -> Estimator {
+        Estimator::new(&Config::default())
+    }
+
     #[test]
     fn a_steady_pattern_is_learnt() {
-        let mut e = Estimator::new(Nanos::from_millis(1_500));
-        for i in 0..10 {
+        let mut e = estimator();
+        for i in 0..20 {
             e.observe(Nanos(i * 1_000 * MS), 50 * CREDIT);
             e.observe(Nanos(i * 1_000 * MS + 10 * MS), 50 * CREDIT);
         }
-        assert_eq!(e.horizon(Nanos(9_010 * MS)), Nanos(990 * MS));
+        let expected = e.expect(Nanos(19_010 * MS));
+        assert_eq!(expected.silence, Nanos(990 * MS));
+        assert!(expected.spread < Nanos(MS), "{expected:?}");
         assert_eq!((e.mean_rate() + CREDIT / 2) / CREDIT, 100);
     }
 
     #[test]
+    fn uneven_silences_spread() {
+        let mut e = estimator();
+        let mut now = 0;
+        for i in 0..30 {
+            e.observe(Nanos(now * MS), 10 * CREDIT);
+            now += if i % 5 == 0 { 900 } else { 100 };
+        }
+        let expected = e.expect(Nanos((now - 100) * MS));
+        assert!(
+            expected.spread > Nanos(500 * MS) || expected.silence == Nanos(900 * MS),
+            "{expected:?}"
+        );
+    }
+
+    #[test]
     fn a_late_group_stretches_the_horizon() {
-        let mut e = Estimator::new(Nanos::from_millis(1_500));
+        let mut e = estimator();
         for i in 0..10 {
             e.observe(Nanos(i * 1_000 * MS), 100 * CREDIT);
         }
         let now = Nanos(9_000 * MS + 1_200 * MS);
-        assert!(e.horizon(now) > Nanos(1_200 * MS));
+        assert!(e.expect(now).silence > Nanos(1_200 * MS));
+    }
+
+    #[test]
+    fn the_ring_stays_sorted_and_forgets_the_oldest() {
+        let mut e = estimator();
+        for i in 0..100u32 {
+            e.keep(Gap { length: i.wrapping_mul(7_919) % 1_000, weight: i });
+            let lengths =
+                e.sorted[..usize::from(e.count)].iter().map(|p| e.gaps[usize::from(*p)].length);
+            assert!(lengths.is_sorted(), "{i}");
+        }
+        let mut weights: Vec<u32> =
+            e.sorted.iter().map(|p| e.gaps[usize::from(*p)].weight).collect();
+        weights.sort_unstable();
+        assert!(weights.into_iter().eq(76..100));
     }
 
     #[test]
     fn decay_is_the_exponential() {
         for (ms, want) in [(0, 1_000_000), (750, 904_837), (7_500, 367_879), (1_500_000, 0)] {
-            let got = decay(1_000_000, ms * MS);
+            let got = decay(1_000_000, ms * MS, 7_500 * MS);
             assert!(got.abs_diff(want) < 8_000, "{ms} ms: {got}");
         }
     }
 
     #[test]
     fn a_clock_that_runs_backwards_does_no_harm() {
-        let mut e = Estimator::new(Nanos::from_millis(1_500));
+        let mut e = estimator();
         for t in [5_000, 10, 4_000, 0, u64::MAX / MS, 3] {
             e.observe(Nanos(t * MS), 10 * CREDIT);
-            let _ = (e.horizon(Nanos(t)), e.mean_rate());
+            let _ = (e.expect(Nanos(t)), e.mean_rate());
         }
     }
 }

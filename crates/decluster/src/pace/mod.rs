@@ -11,15 +11,19 @@
 //! Yao, Demers and Shenker 1995). Spending is a debt that is paid off at the rate, as in str0m's leaky
 //! bucket: nothing is saved up while idle, so no burst follows a silence.
 
+mod backlog;
 mod bucket;
 mod control;
 mod estimate;
+mod guard;
 
 use crate::Nanos;
 use crate::config::Config;
-use bucket::{Backlog, Debt, TokenBucket};
+use backlog::Backlog;
+use bucket::{Debt, TokenBucket};
 use control::{Inputs, Law};
 use estimate::Estimator;
+use guard::Guard;
 
 /// Parts of one token: the unit of the bucket. The segmenter counts in sixteenths of a token.
 pub(crate) const CREDIT: u64 = 4_096;
@@ -27,6 +31,11 @@ pub(crate) const CREDIT: u64 = 4_096;
 /// `tokens` sixteenths of a token, as credit.
 pub(crate) const fn credit(sixteenths: u64) -> u64 {
     sixteenths.saturating_mul(CREDIT / 16)
+}
+
+/// Thousandths of a token, as credit.
+const fn milli_tokens(thousandths: u64) -> u64 {
+    thousandths.saturating_mul(CREDIT) / MILLI
 }
 
 /// What still has to leave before a point in the stream, and when: a tail.
@@ -44,7 +53,14 @@ pub(crate) struct Pacer {
     mode: Mode,
     backlog: Backlog,
     debt: Debt,
+    /// The reader's own limit, credit per second.
+    max_rate: Option<u64>,
+    /// When the reader has read what has left.
+    read: Nanos,
     max_gap: Nanos,
+    margin: Nanos,
+    quantum: Nanos,
+    piece_max: u64,
     due: Nanos,
 }
 
@@ -56,33 +72,54 @@ pub(crate) struct Pacer {
 )]
 enum Mode {
     /// Learns the stream and spreads the backlog over the silence it expects.
-    Adaptive { estimator: Estimator, law: Law },
+    Adaptive(Adaptive),
     /// A plain token bucket, under the same hard bound on delay.
     Fixed(TokenBucket),
     /// Everything is due at once.
     Off,
 }
 
+#[derive(Debug)]
+struct Adaptive {
+    estimator: Estimator,
+    law: Law,
+    guard: Guard,
+    cluster_rate: u64,
+    /// Whether the guard holds at present: nothing else asks for more.
+    guarded: bool,
+}
+
 impl Pacer {
     pub(crate) fn new(config: &Config) -> Self {
-        let max_delay = Nanos(config.max_delay);
+        let margin = Nanos(config.deadline_margin);
         Self {
             mode: match config.pace {
-                0 => Mode::Adaptive { estimator: Estimator::new(max_delay), law: Law::BALANCED },
+                0 => Mode::Adaptive(Adaptive {
+                    estimator: Estimator::new(config),
+                    law: Law::new(config),
+                    guard: Guard::new(milli_tokens(config.cluster_burst)),
+                    cluster_rate: config.cluster_rate,
+                    guarded: false,
+                }),
                 1 => Mode::Fixed(TokenBucket::new(config.rate * CREDIT, config.burst * CREDIT)),
                 _ => Mode::Off,
             },
-            backlog: Backlog::new(max_delay),
+            backlog: Backlog::new(Nanos(config.max_delay), margin),
             debt: Debt::default(),
-            max_gap: Nanos(config.max_gap),
+            max_rate: (config.max_rate > 0).then_some(config.max_rate * CREDIT),
+            read: Nanos::ZERO,
+            max_gap: Nanos(if config.unit == 1 { config.word_gap } else { config.max_gap }),
+            margin,
+            quantum: Nanos(config.quantum),
+            piece_max: milli_tokens(config.piece_max),
             due: Nanos::ZERO,
         }
     }
 
     /// A raw delta of this much credit came in.
     pub(crate) fn arrived(&mut self, now: Nanos, credit: u64) {
-        if let Mode::Adaptive { estimator, .. } = &mut self.mode {
-            estimator.observe(now, credit);
+        if let Mode::Adaptive(adaptive) = &mut self.mode {
+            adaptive.estimator.observe(now, credit);
         }
         self.backlog.add(now, credit);
     }
@@ -91,24 +128,33 @@ impl Pacer {
     pub(crate) fn released(&mut self, now: Nanos, credit: u64) {
         self.backlog.take(credit);
         self.debt.spend(now, credit);
-        if let Mode::Fixed(bucket) = &mut self.mode {
-            bucket.spend(now, credit);
+        if let Some(rate) = self.max_rate {
+            self.read = self.read.max(now).after(Nanos(mul_div(credit, SECOND, rate)));
+        }
+        match &mut self.mode {
+            Mode::Adaptive(adaptive) => adaptive.guard.spend(now, credit),
+            Mode::Fixed(bucket) => bucket.spend(now, credit),
+            Mode::Off => {}
         }
     }
 
     /// Computes the rate and the next release from the state at `now`.
     pub(crate) fn plan(&mut self, now: Nanos, tail: Option<Tail>) {
-        let floor = self.backlog.floor(now).max(tail.map_or(0, |t| t.rate(now)));
+        let tail_rate = tail.map_or(0, |t| t.rate(now, self.margin));
+        let floor = self.backlog.floor(now).max(tail_rate);
         self.due = match &mut self.mode {
-            Mode::Adaptive { estimator, law } => {
-                let rate = law.rate(&Inputs {
+            Mode::Adaptive(adaptive) => {
+                let mean = adaptive.estimator.mean_rate();
+                let rate = adaptive.law.rate(&Inputs {
                     backlog: self.backlog.total(),
-                    mean: estimator.mean_rate(),
-                    horizon: estimator.horizon(now),
+                    mean,
+                    expected: adaptive.estimator.expect(now),
                     max_delay: self.backlog.max_delay(),
                     floor,
                     ending: tail.is_some(),
                 });
+                adaptive.guarded = rate > floor && tail.is_none();
+                adaptive.guard.plan(now, mul_div(mean, adaptive.cluster_rate, MILLI));
                 self.debt.plan(now, rate)
             }
             Mode::Fixed(bucket) => {
@@ -126,16 +172,35 @@ impl Pacer {
         self.due
     }
 
+    /// When the cluster guard has room for so much, by the last plan.
+    pub(crate) fn room(&self, credit: u64) -> Nanos {
+        match &self.mode {
+            Mode::Adaptive(adaptive) if adaptive.guarded => adaptive.guard.room(credit),
+            _ => Nanos::ZERO,
+        }
+    }
+
+    /// When the reader is free for more; nothing is to go before.
+    pub(crate) fn reader(&self) -> Nanos {
+        self.read
+    }
+
+    /// Whether more is queued than the reader can take within `max_delay`, or than half of that.
+    pub(crate) fn is_behind(&self, half: bool) -> bool {
+        let able = |rate| mul_div(rate, self.backlog.max_delay().0, SECOND << u32::from(half));
+        self.max_rate.is_some_and(|rate| self.backlog.total() >= able(rate).max(1))
+    }
+
     /// When the reader has seen nothing for `max_gap`; the end of time before the first release.
     pub(crate) fn stall(&self) -> Nanos {
         self.debt.last().map_or(Nanos::MAX, |last| last.after(self.max_gap))
     }
 
-    /// About 60 ms of text at the planned rate, between 1 and 12 tokens.
+    /// How much a piece of words should hold: `quantum` at the planned rate, between a token and `piece_max`.
     pub(crate) fn quantum(&self) -> u64 {
         match self.mode {
             Mode::Off => CREDIT,
-            _ => mul_div(self.debt.rate(), QUANTUM, SECOND).clamp(CREDIT, 12 * CREDIT),
+            _ => mul_div(self.debt.rate(), self.quantum.0, SECOND).clamp(CREDIT, self.piece_max),
         }
     }
 
@@ -161,9 +226,9 @@ impl Pacer {
 }
 
 impl Tail {
-    /// The rate that empties it in time, less a guard for what cannot be cut finely.
-    fn rate(self, now: Nanos) -> u64 {
-        mul_div(self.left, SECOND, self.until.since(now.after(TAIL_GUARD)).0.max(TAIL_LEAST))
+    /// The rate that empties it in time, less a margin for what cannot be cut finely.
+    fn rate(self, now: Nanos, margin: Nanos) -> u64 {
+        mul_div(self.left, SECOND, self.until.since(now.after(margin)).0.max(TAIL_LEAST))
     }
 }
 
@@ -178,10 +243,8 @@ pub(crate) fn mul_div(a: u64, b: u64, c: u64) -> u64 {
 
 /// Nanoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000;
-/// A piece holds this much time: short enough to look continuous, long enough to be worth an event.
-const QUANTUM: u64 = 60_000_000;
-/// A tail aims to be out this much early: the last block is paid for after it has left.
-const TAIL_GUARD: Nanos = Nanos::from_millis(20);
+/// Thousandths in one.
+const MILLI: u64 = 1_000;
 /// No rate is computed from less time than this.
 const TAIL_LEAST: u64 = 5_000_000;
 
