@@ -106,3 +106,6 @@ pub const PEERS: &[Peer] = &[
         pace: |trace| rate::cherry_v2(trace, 0.0),
     },
 ];
+
+#[cfg(test)]
+mod tests;
