@@ -1,6 +1,7 @@
 //! The engine on a virtual clock that leaps: no time passes while it is simulated.
 
-use crate::trace::{Tokens, Trace};
+use crate::Score;
+use crate::trace::{Tokens, Trace, seconds};
 use decluster::{Config, Delta, Engine, Kind, Nanos, Output};
 
 /// A trace played through the engine.
@@ -136,6 +137,13 @@ fn due(
 }
 
 impl Run {
+    /// The measures of this run. Its first text is that of the first piece, also where that is less than a
+    /// token.
+    pub fn score(&self, trace: &Trace) -> Score {
+        let first = self.pieces.first().map_or(0.0, |piece| seconds(piece.at));
+        Score { first, ..Score::new(trace, &self.schedule) }
+    }
+
     /// Blocks released, those of them in several pieces, and the same without the first block.
     pub fn blocks(&self) -> Blocks {
         let mut blocks = Blocks::default();

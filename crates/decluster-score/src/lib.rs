@@ -1,7 +1,7 @@
 //! How well a stream is paced: arrival traces, a virtual clock, metrics, and what to compare with.
 //!
 //! A *trace* says when how many tokens arrived; a *schedule* says when how many were released. Policies turn
-//! one into the other: the [engine](engine) itself, [models of other pacers](peers), and
+//! one into the other: the [`engine`] itself, [models of other pacers](peers), and
 //! [clairvoyants](clairvoyant) that know the whole trace. [`Score`] measures a schedule against its trace,
 //! [`Row`] a policy over many.
 //!
@@ -13,12 +13,14 @@ pub mod clairvoyant;
 pub mod engine;
 mod metrics;
 pub mod peers;
+mod study;
 pub mod synthetic;
 mod table;
 mod text;
 mod trace;
 
 pub use metrics::{LIMITS_MS, Score};
+pub use study::{Played, Study};
 pub use table::{Row, header};
 pub use text::lay;
 pub use trace::{Tokens, Trace, TraceError};

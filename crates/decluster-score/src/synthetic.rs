@@ -155,7 +155,7 @@ impl Maker {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): a library's generator may change with its version, and these
+/// `SplitMix64` (Steele, Lea and Flood 2014): a library's generator may change with its version, and these
 /// traces must not.
 struct Random(u64);
 

@@ -41,7 +41,9 @@ impl Trace {
         let mut arrivals: Vec<_> = arrivals.into_iter().filter(|a| a.count > 0).collect();
         arrivals.sort_by_key(|a| a.at);
         let start = arrivals.first().map_or(Nanos::ZERO, |a| a.at);
-        arrivals.iter_mut().for_each(|a| a.at = a.at.since(start));
+        for arrival in &mut arrivals {
+            arrival.at = arrival.at.since(start);
+        }
         Self { name: name.into(), group: group.into(), arrivals }
     }
 

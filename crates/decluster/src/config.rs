@@ -219,7 +219,67 @@ impl ParameterUnit {
     }
 }
 
+/// Named settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Preset {
+    /// The name, the same in every language.
+    pub name: &'static str,
+    /// Parameters that differ from their defaults, in the units of the table.
+    pub values: &'static [(&'static str, u64)],
+    /// What it is for.
+    pub doc: &'static str,
+}
+
+/// The presets of [`Config::preset`]: one knob from little delay to little variation.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "balanced",
+        values: &[],
+        doc: "The default: bridges the silences that can be bridged and adds little to streams that flow.",
+    },
+    Preset { name: "steady", values: &[], doc: "The least variation: somewhat more delay." },
+    Preset {
+        name: "snappy",
+        values: &[],
+        doc: "The least delay: long silences stay visible more often.",
+    },
+];
+
+/// The profiles of [`Config::profile`]: settings published under a name.
+pub const PROFILES: &[Preset] = &[Preset {
+    name: "codex-low-latency",
+    values: &[("first_hold", 45_000_000)],
+    doc: "First text within 45 ms of its arrival, then balanced.",
+}];
+
 impl Config {
+    /// The settings of one of [`PRESETS`].
+    ///
+    /// # Errors
+    /// [`ConfigError::Name`] lists the names there are.
+    pub fn preset(name: &str) -> Result<Self, ConfigError> {
+        Self::named("preset", PRESETS, name)
+    }
+
+    /// The settings of one of [`PROFILES`].
+    ///
+    /// # Errors
+    /// [`ConfigError::Name`] lists the names there are.
+    pub fn profile(name: &str) -> Result<Self, ConfigError> {
+        Self::named("profile", PROFILES, name)
+    }
+
+    fn named(what: &'static str, all: &'static [Preset], name: &str) -> Result<Self, ConfigError> {
+        let Some(preset) = all.iter().find(|p| p.name == name) else {
+            return Err(ConfigError::Name { what, all, name: name.to_string() });
+        };
+        preset
+            .values
+            .iter()
+            .try_fold(Self::default(), |config, (name, value)| config.with(name, *value))
+    }
+
     /// The same settings with one parameter changed, in the unit of its table row.
     ///
     /// # Errors
@@ -296,6 +356,15 @@ pub enum ConfigError {
         /// What was asked for.
         value: u64,
     },
+    /// There is no preset or profile of this name.
+    Name {
+        /// `preset` or `profile`.
+        what: &'static str,
+        /// Those that there are.
+        all: &'static [Preset],
+        /// What was asked for.
+        name: String,
+    },
     /// The parameter has no such choice.
     Choice {
         /// The parameter.
@@ -314,6 +383,10 @@ impl fmt::Display for ConfigError {
             }
             Self::Bounds { parameter: p, value } => {
                 write!(f, "{} = {value} is out of bounds: {} to {}", p.name, p.min, p.max)
+            }
+            Self::Name { what, all, name } => {
+                write!(f, "{what} = {name:?} is none of:")?;
+                all.iter().try_for_each(|p| write!(f, " {}", p.name))
             }
             Self::Choice { parameter: p, choice } => {
                 write!(f, "{} = {choice:?} is none of:", p.name)?;
@@ -347,6 +420,20 @@ mod tests {
         assert!(config.set("max_dealy", 1).unwrap_err().to_string().contains("max_delay"));
         let error = Config::default().with_choice("unit", "sentence").unwrap_err();
         assert_eq!(error.to_string(), "unit = \"sentence\" is none of: block word whole");
+    }
+
+    #[test]
+    fn presets_and_profiles_exist_and_are_within_bounds() {
+        for preset in PRESETS {
+            let config = Config::preset(preset.name).unwrap();
+            assert!(preset.values.iter().all(|(name, value)| config.get(name) == Some(*value)));
+        }
+        assert_eq!(Config::preset("balanced").unwrap(), Config::default());
+        for profile in PROFILES {
+            assert!(Config::profile(profile.name).is_ok(), "{}", profile.name);
+        }
+        let error = Config::preset("quick").unwrap_err().to_string();
+        assert_eq!(error, "preset = \"quick\" is none of: balanced steady snappy");
     }
 
     #[test]

@@ -54,7 +54,9 @@ pub mod wire;
 
 #[cfg(feature = "wire")]
 pub use collect::{Collected, Collector};
-pub use config::{Config, ConfigError, PARAMETERS, Parameter, ParameterUnit};
+pub use config::{
+    Config, ConfigError, PARAMETERS, PRESETS, PROFILES, Parameter, ParameterUnit, Preset,
+};
 pub use delta::{Delta, Kind};
 pub use engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 #[cfg(feature = "wire")]

@@ -38,7 +38,7 @@ impl Backlog {
         self.total = self.total.saturating_add(credit);
         match self.groups.back_mut() {
             Some((first, sum)) if now.since(*first) < self.width => {
-                *sum = sum.saturating_add(credit)
+                *sum = sum.saturating_add(credit);
             }
             _ => self.groups.push_back((now, credit)),
         }

@@ -25,6 +25,8 @@ pub(super) struct Law {
     reserve_time: Nanos,
     reserve_spread: u64,
     reserve_block: u64,
+    /// The mean rate is never taken to be less: the reserve would vanish.
+    rate_min: u64,
     cap: u64,
     excess_time: Nanos,
     drain: u64,
@@ -62,6 +64,7 @@ impl Law {
             } else {
                 super::milli_tokens(config.reserve_block)
             },
+            rate_min: config.rate_min * super::CREDIT,
             cap: config.rate_cap,
             excess_time: Nanos(config.excess_time),
             drain: config.drain,
@@ -73,7 +76,7 @@ impl Law {
         if i.backlog == 0 {
             return 0;
         }
-        let v = i.mean;
+        let v = i.mean.max(self.rate_min);
         if i.ending {
             return i.floor.max(mul_div(v, self.drain, MILLI));
         }

@@ -45,7 +45,6 @@ struct Constants {
     prior_size: u64,
     prior_fade: u64,
     prior_spread: Nanos,
-    rate_min: u64,
     rate_first: u64,
     rate_first_max: u64,
     memory: u64,
@@ -82,7 +81,6 @@ impl Estimator {
                 prior_size: super::milli_tokens(config.prior_tokens),
                 prior_fade: config.prior_fade,
                 prior_spread: Nanos(config.prior_spread),
-                rate_min: rate(config.rate_min),
                 rate_first: rate(config.rate_first),
                 rate_first_max: rate(config.rate_first_max),
                 memory: config.rate_memory,
@@ -115,7 +113,7 @@ impl Estimator {
         if self.time == 0 {
             // The size of the first group is the only hint at the rate there is yet.
             let grown = mul_div(c.rate_first, group.credit.max(FIRST_SIZE), FIRST_SIZE);
-            group.guess = grown.min(c.rate_first_max).max(c.rate_min);
+            group.guess = grown.min(c.rate_first_max);
         }
         self.group = Some(group);
     }
@@ -129,8 +127,7 @@ impl Estimator {
         }
         let measured = mul_div(self.credit, SECOND, self.time);
         let trust = self.time.min(c.trust);
-        let mixed = mul_div(measured, trust, c.trust) + mul_div(guess, c.trust - trust, c.trust);
-        mixed.max(c.rate_min)
+        mul_div(measured, trust, c.trust) + mul_div(guess, c.trust - trust, c.trust)
     }
 
     /// When the next group is to be expected, counted from the last arrival: a weighted quantile of the known
@@ -242,6 +239,8 @@ const PRIOR: u64 = 65_536;
 mod tests {
     use super::super::CREDIT;
     use super::*;
+
+    use std::vec::Vec;
 
     const MS: u64 = 1_000_000;
 

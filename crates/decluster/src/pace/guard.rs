@@ -42,6 +42,12 @@ impl Guard {
         }
     }
 
+    /// How much there is room for at a time that is not in the past.
+    pub(super) fn left(&self, at: Nanos) -> u64 {
+        let leaked = mul_div(self.leak, at.since(self.at).0, SECOND);
+        self.burst - self.level.saturating_sub(leaked)
+    }
+
     fn settle(&mut self, now: Nanos) {
         self.level = self.level.saturating_sub(mul_div(self.leak, now.since(self.at).0, SECOND));
         self.at = self.at.max(now);

@@ -196,12 +196,16 @@ impl Pacer {
         self.debt.last().map_or(Nanos::MAX, |last| last.after(self.max_gap))
     }
 
-    /// How much a piece of words should hold: `quantum` at the planned rate, between a token and `piece_max`.
+    /// How much a piece of words should hold: `quantum` at the planned rate, at most `piece_max` and what the
+    /// cluster guard has room for, but a token.
     pub(crate) fn quantum(&self) -> u64 {
-        match self.mode {
-            Mode::Off => CREDIT,
-            _ => mul_div(self.debt.rate(), self.quantum.0, SECOND).clamp(CREDIT, self.piece_max),
-        }
+        let most = match &self.mode {
+            Mode::Adaptive(adaptive) if adaptive.guarded => adaptive.guard.left(self.due),
+            Mode::Off => 0,
+            _ => u64::MAX,
+        };
+        let quantum = mul_div(self.debt.rate(), self.quantum.0, SECOND);
+        quantum.min(self.piece_max).min(most).max(CREDIT)
     }
 
     /// Credit per second at the last plan; zero when nothing is queued.
