@@ -1,174 +1,335 @@
 //! The pacing score: policies over recorded and made traces, as the tables of `benches/README.md`.
+//!
+//! `score` prints them, `score --write FILE` puts them into a file between its markers. Recorded traces and
+//! texts are read from `../shared` beside the project; without them the made traces remain, under a text of
+//! the project's own.
 
-use decluster::Config;
-use decluster::Nanos;
-use decluster_score::{Row, Score, Trace, clairvoyant, engine, header, lay, synthetic};
+#![allow(clippy::disallowed_macros, reason = "a program that prints its report")]
+
+use decluster::{Config, Nanos, PRESETS};
+use decluster_score::engine::Blocks;
+use decluster_score::peers::PEERS;
+use decluster_score::{Played, Row, Study, Tokens, Trace, header, synthetic};
+use std::fmt::Write as _;
 use std::path::Path;
+use std::{env, fs};
 
 type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
-    let sets = sets()?;
-    if std::env::args().any(|a| a == "groups") {
-        for (name, traces) in &sets {
-            let mut groups: Vec<&str> = traces.iter().map(|t| t.0.group.as_str()).collect();
-            groups.dedup();
-            groups.sort();
-            groups.dedup();
-            for g in groups {
-                let ts: Vec<_> = traces.iter().filter(|t| t.0.group == g).collect();
-                let d = Nanos::from_millis(1_500);
-                let best: Vec<Score> = ts
-                    .iter()
-                    .map(|t| Score::new(&t.0, &clairvoyant::taut_string(&t.0, d)))
-                    .collect();
-                let f: Vec<Score> = ts
-                    .iter()
-                    .map(|t| {
-                        Score::new(
-                            &t.0,
-                            &clairvoyant::frontier(&t.0, d, 0.5, Nanos::from_millis(300)),
-                        )
-                    })
-                    .collect();
-                let f = Row::new(&f, &best);
-                let run = |unit: &str| {
-                    let config = Config::default().with_choice("unit", unit).unwrap();
-                    let s: Vec<Score> = ts
-                        .iter()
-                        .map(|(t, text)| {
-                            let texts = lay(text, t.tokens() as usize);
-                            Score::new(t, &engine::run(&config, t, Some(&texts)).schedule)
-                        })
-                        .collect();
-                    Row::new(&s, &best)
-                };
-                let (w, b) = (run("word"), run("block"));
-                println!(
-                    "{name:18} {g:32} n {:3} rate {:5.0} span {:5.1} | frontier {:4.0}ms cv {:.3} | word {:4.0}ms cv {:.3} av {:6.2} tail {:4.0} | block {:4.0}ms cv {:.3} av {:6.2}",
-                    ts.len(),
-                    ts.iter().map(|t| t.0.tokens() as f64 / t.0.span()).sum::<f64>()
-                        / ts.len() as f64,
-                    ts.iter().map(|t| t.0.span()).sum::<f64>() / ts.len() as f64,
-                    f.delay_mean * 1e3,
-                    f.variation,
-                    w.delay_mean * 1e3,
-                    w.variation,
-                    w.avoidable[2],
-                    w.tail * 1e3,
-                    b.delay_mean * 1e3,
-                    b.variation,
-                    b.avoidable[2]
-                );
-            }
+    let report = report()?;
+    let mut arguments = env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (None, _) => print!("{report}"),
+        (Some("--write"), Some(file)) => {
+            let old = fs::read_to_string(&file)?;
+            let parts = (old.split_once(BEGIN), old.split_once(END));
+            let (Some((before, _)), Some((_, after))) = parts else {
+                return Err(format!("{file} has no lines {BEGIN} and {END}").into());
+            };
+            fs::write(&file, format!("{before}{BEGIN}\n\n{report}\n{END}{after}"))?;
         }
-        return Ok(());
+        _ => return Err("usage: score [--write FILE]".into()),
     }
-    println!("{}", header());
-    for (name, traces) in &sets {
-        let d = Nanos::from_millis(1_500);
-        let best: Vec<Score> =
-            traces.iter().map(|t| Score::new(&t.0, &clairvoyant::taut_string(&t.0, d))).collect();
-        println!("{}", Row::new(&best, &best).line(&format!("{name} clairvoyant")));
-        let jit: Vec<Score> =
-            traces.iter().map(|t| Score::new(&t.0, &clairvoyant::just_in_time(&t.0, d))).collect();
-        println!("{}", Row::new(&jit, &best).line(&format!("{name} jit")));
-        let pass: Vec<Score> = traces.iter().map(|t| Score::new(&t.0, &t.0.arrivals)).collect();
-        println!("{}", Row::new(&pass, &best).line(&format!("{name} pass")));
-        for pull in [1.0, 4.0] {
-            let f: Vec<Score> = traces
-                .iter()
-                .map(|t| {
-                    Score::new(&t.0, &clairvoyant::frontier(&t.0, d, pull, Nanos::from_millis(300)))
-                })
-                .collect();
-            println!("{}", Row::new(&f, &best).line(&format!("{name} frontier {pull}")));
+    Ok(())
+}
+
+const BEGIN: &str = "<!-- score: begin -->";
+const END: &str = "<!-- score: end -->";
+
+/// Recorded streams of a file that were used for tuning; the rest are held out.
+const TUNING: usize = 12;
+/// Streams of a file that are used at all.
+const STREAMS: usize = 60;
+/// Streams with fewer tokens say nothing about pacing.
+const LEAST: u64 = 60;
+/// Where streams are cut.
+const END_OF_STREAM: Nanos = Nanos::from_secs(40);
+/// Seeds of the made traces: for tuning, and held out.
+const SEEDS: [u64; 2] = [7, 99];
+
+fn report() -> Result<String, Error> {
+    let sets = sets()?;
+    let mut out = String::new();
+    for (name, traces, texts) in &sets {
+        let study = Study::new(traces.clone(), texts, Nanos::from_millis(1_500));
+        table(&mut out, name, &study)?;
+    }
+    blocks(&mut out, &sets)?;
+    clairvoyant(&mut out, &sets)?;
+    clusters(&mut out, &sets)?;
+    dominated(&mut out, &sets)?;
+    single(&mut out)?;
+    Ok(out)
+}
+
+type Set = (&'static str, Vec<Trace>, Vec<String>);
+
+fn table(out: &mut String, name: &str, study: &Study) -> Result<(), Error> {
+    let traces = study.traces();
+    let seconds: f64 = traces.iter().map(Trace::span).sum();
+    let tokens: u64 = traces.iter().map(Trace::tokens).sum();
+    writeln!(
+        out,
+        "### {name}: {} streams, {seconds:.0} s, {tokens} tokens\n\n{}",
+        traces.len(),
+        header()
+    )?;
+    for unit in ["word", "block"] {
+        for preset in PRESETS {
+            let config = Config::preset(preset.name)?.with_choice("unit", unit)?;
+            writeln!(
+                out,
+                "{}",
+                study.engine(&config).row.line(&format!("**{unit}, {}**", preset.name))
+            )?;
         }
+    }
+    for (name, row) in study.references().into_iter().chain(study.peers()) {
+        writeln!(out, "{}", row.line(&name))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn blocks(out: &mut String, sets: &[Set]) -> Result<(), Error> {
+    writeln!(out, "### Blocks that were cut, by the stream's rate (`block`, balanced)\n")?;
+    writeln!(
+        out,
+        "Percent of all blocks; in brackets without the first of a stream, whose first word goes at once.\n"
+    )?;
+    writeln!(
+        out,
+        "| set | below 30 tokens/s | 30 to 60 | 60 to 100 | above |\n| --- | --- | --- | --- | --- |"
+    )?;
+    for (name, traces, texts) in sets {
+        let study = Study::new(traces.clone(), texts, Nanos::from_millis(1_500));
+        let shares = study.engine(&Config::default()).blocks.map(|b: Blocks| {
+            let share = |cut: u32| 100.0 * f64::from(cut) / f64::from(b.all.max(1));
+            format!("{:.1} ({:.1})", share(b.cut), share(b.cut - b.cut_first))
+        });
+        writeln!(out, "| {name} | {} |", shares.join(" | "))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn clairvoyant(out: &mut String, sets: &[Set]) -> Result<(), Error> {
+    writeln!(
+        out,
+        "### Stall time (250 ms) as a multiple of the clairvoyant's, by `max_delay` (`word`, balanced)\n"
+    )?;
+    writeln!(out, "| set | 0.5 s | 1.0 s | 1.5 s | 2.0 s |\n| --- | --- | --- | --- | --- |")?;
+    for (name, traces, texts) in sets {
+        write!(out, "| {name} |")?;
+        for ms in [500, 1_000, 1_500, 2_000] {
+            let max_delay = Nanos::from_millis(ms);
+            let study = Study::new(traces.clone(), texts, max_delay);
+            let played = study.engine(&word()?.with("max_delay", max_delay.0)?);
+            let late = played.row.delay_max > ms as f64 / 1e3;
+            let ratio = played.row.stall[2] / study.clairvoyant().stall[2];
+            write!(out, " {ratio:.3}{} |", if late { " (late!)" } else { "" })?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Tokens in any window w <= 12 + 1.5 v w, v the stream's mean rate from its first arrival to its last.
+fn clusters(out: &mut String, sets: &[Set]) -> Result<(), Error> {
+    writeln!(out, "### Clusters: at most 12 + 1.5 v w tokens in any time w (`word`, balanced)\n")?;
+    writeln!(
+        out,
+        "v is the stream's mean rate, known only afterwards; the guard has its own estimate. Percent of pieces.\n"
+    )?;
+    writeln!(
+        out,
+        "| set | pieces | for which a deadline or a tail bound | beyond the bound then | beyond it otherwise |"
+    )?;
+    writeln!(out, "| --- | --- | --- | --- | --- |")?;
+    for (name, traces, texts) in sets {
+        let played = Study::new(traces.clone(), texts, Nanos::from_millis(1_500)).engine(&word()?);
+        let found: Vec<_> =
+            traces.iter().zip(&played.runs).map(|(t, r)| r.clusters(t, 12.0, 1.5)).collect();
+        let sum =
+            |of: fn(&decluster_score::engine::Clusters) -> u32| found.iter().map(of).sum::<u32>();
+        let pieces = sum(|c| c.pieces);
+        let share = |n: u32| 100.0 * f64::from(n) / f64::from(pieces);
+        let (bound, excused, other) =
+            (sum(|c| c.bound), sum(|c| c.beyond_bound), sum(|c| c.beyond));
+        writeln!(
+            out,
+            "| {name} | {pieces} | {:.1} | {:.1} | {:.2} |",
+            share(bound),
+            share(excused),
+            share(other)
+        )?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Settings between the presets and beyond them, so that every other pacer has one to be compared with.
+const SETTINGS: &[(&str, &[(&str, u64)])] = &[("balanced", &[])];
+
+/// For each other pacer, settings with less stall at no more delay, on every set.
+fn dominated(out: &mut String, sets: &[Set]) -> Result<(), Error> {
+    writeln!(
+        out,
+        "### Other pacers, and settings with less stall time (250 ms) at no more mean delay on every set\n"
+    )?;
+    writeln!(
+        out,
+        "Tokens without text for both, since the models know no text. Delay in ms / stall in s, set by set.\n"
+    )?;
+    let studies: Vec<Study> = sets
+        .iter()
+        .map(|(_, traces, _)| Study::new(traces.clone(), &[], Nanos::from_millis(1_500)))
+        .collect();
+    let mut ours: Vec<(String, Vec<Row>)> = Vec::new();
+    for (name, values) in SETTINGS {
+        let config =
+            values.iter().try_fold(word()?, |config, (name, value)| config.with(name, *value))?;
+        ours.push((name.to_string(), studies.iter().map(|s| s.engine(&config).row).collect()));
+    }
+    for preset in PRESETS {
+        let config = Config::preset(preset.name)?.with_choice("unit", "word")?;
+        ours.push((
+            preset.name.to_owned(),
+            studies.iter().map(|s| s.engine(&config).row).collect(),
+        ));
+    }
+    writeln!(out, "| pacer | its figures | settings | their figures |\n| --- | --- | --- | --- |")?;
+    let figures = |rows: &[Row]| {
+        let all: Vec<_> =
+            rows.iter().map(|r| format!("{:.0} / {:.1}", r.delay_mean * 1e3, r.stall[2])).collect();
+        all.join(", ")
+    };
+    for peer in PEERS {
+        let theirs: Vec<Row> = studies.iter().map(|s| s.policy(peer.pace)).collect();
+        let better = |rows: &[Row]| {
+            rows.iter()
+                .zip(&theirs)
+                .all(|(o, t)| o.delay_mean <= t.delay_mean && o.stall[2] < t.stall[2])
+        };
+        let found = ours
+            .iter()
+            .filter(|(_, rows)| better(rows))
+            .min_by(|a, b| a.1[0].stall[2].total_cmp(&b.1[0].stall[2]));
+        let (name, rows) =
+            found.map_or(("none", String::new()), |(name, rows)| (name.as_str(), figures(rows)));
+        writeln!(out, "| {} | {} | {name} | {rows} |", peer.name, figures(&theirs))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Streams of one kind, each alone.
+fn single(out: &mut String) -> Result<(), Error> {
+    writeln!(out, "### Single streams (balanced)\n")?;
+    writeln!(
+        out,
+        "| stream | unit | delay mean / max ms | time in silences over 400 ms, % | tail ms | pieces |"
+    )?;
+    writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
+    let words = [OWN_TEXT.to_owned()];
+    for (name, trace) in [
+        ("trace A: 12 deltas of 40 to 150 tokens, 1 to 2 s apart", synthetic::trace_a()),
+        ("1,000 tokens/s: 20 every 20 ms, 10 s", even(0.02, 20, 500)),
+    ] {
+        let study = Study::new(vec![trace], &words, Nanos::from_millis(1_500));
         for unit in ["word", "block"] {
-            let config = Config::default().with_choice("unit", unit)?;
-            let mut cuts = [(0u32, 0u32, 0u32); 4];
-            let scores: Vec<Score> = traces
-                .iter()
-                .map(|(t, text)| {
-                    let texts = lay(text, t.tokens() as usize);
-                    let run = engine::run(&config, t, Some(&texts));
-                    let b = run.blocks();
-                    let v = t.tokens() as f64 / t.span();
-                    let c = &mut cuts[[30.0, 60.0, 100.0].iter().filter(|x| v >= **x).count()];
-                    *c = (c.0 + b.all, c.1 + b.cut, c.2 + b.cut_first);
-                    Score::new(t, &run.schedule)
-                })
-                .collect();
-            println!("{}", Row::new(&scores, &best).line(&format!("{name} {unit}")));
-            println!(
-                "cuts {cuts:?} {:?}",
-                cuts.map(|c| (
-                    100.0 * c.1 as f64 / c.0 as f64,
-                    100.0 * (c.1 - c.2) as f64 / c.0 as f64
-                ))
-            );
+            line(out, name, unit, &study.engine(&Config::default().with_choice("unit", unit)?))?;
+        }
+    }
+    for (name, period) in
+        [("even: 60 words/s, 15 s", 1.0 / 60.0), ("one word every 49 ms, 15 s", 0.049)]
+    {
+        for unit in ["word", "block"] {
+            let played = Study::words(even(period, 1, (15.0 / period) as u32), OWN_TEXT)
+                .engine(&Config::default().with_choice("unit", unit)?);
+            line(out, name, unit, &played)?;
         }
     }
     Ok(())
 }
 
-fn sets() -> Result<Vec<(String, Vec<(Trace, String)>)>, Error> {
-    let mut texts: Vec<String> = Vec::new();
-    let mut names: Vec<_> = std::fs::read_dir("../shared/reasoning-text")?
-        .map(|e| e.map(|e| e.path()))
-        .collect::<Result<_, _>>()?;
-    names.sort();
-    for n in names {
-        if n.extension().is_some_and(|e| e == "txt") {
-            texts.push(std::fs::read_to_string(n)?);
-        }
-    }
-    let mut k = 0;
-    let mut with_text = |t: Trace| {
-        k += 1;
-        let mut text = String::new();
-        let mut i = k * 37;
-        while text.len() < 6 * t.tokens() as usize {
-            text.push_str(&texts[i % texts.len()]);
-            i += 1;
-        }
-        (t, text)
-    };
-    let mut tuning = Vec::new();
-    let mut held = Vec::new();
-    let mut files: Vec<_> = std::fs::read_dir(Path::new("../shared/traces"))?
-        .map(|e| e.map(|e| e.path()))
-        .collect::<Result<_, _>>()?;
-    files.sort();
-    for file in files {
-        if file.extension().is_none_or(|e| e != "jsonl") {
-            continue;
-        }
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let mut n = 0;
-        for (i, line) in std::fs::read_to_string(&file)?.lines().enumerate() {
-            let t = Trace::from_json(&format!("{name}:{}", i + 1), &name, line)?
-                .until(Nanos::from_secs(40));
-            if t.tokens() < 60 {
-                continue;
-            }
-            n += 1;
-            if n > 60 {
-                break;
-            }
-            if n <= 12 { tuning.push(with_text(t)) } else { held.push(with_text(t)) }
-        }
-    }
-    Ok(vec![
-        ("tuning real".into(), tuning),
-        (
-            "tuning synthetic".into(),
-            synthetic::traces(7, 6).into_iter().map(&mut with_text).collect(),
-        ),
-        ("held-out real".into(), held),
-        (
-            "held-out synthetic".into(),
-            synthetic::traces(99, 6).into_iter().map(&mut with_text).collect(),
-        ),
-    ])
+fn line(out: &mut String, name: &str, unit: &str, played: &Played) -> Result<(), Error> {
+    let (row, pieces) = (&played.row, played.runs[0].pieces.len());
+    writeln!(
+        out,
+        "| {name} | {unit} | {:.0} / {:.0} | {:.1} | {:.0} | {pieces} |",
+        row.delay_mean * 1e3,
+        row.delay_max * 1e3,
+        row.dead * 100.0,
+        row.tail * 1e3,
+    )?;
+    Ok(())
 }
+
+fn word() -> Result<Config, Error> {
+    Ok(Config::default().with_choice("unit", "word")?)
+}
+
+fn even(period: f64, count: u32, times: u32) -> Trace {
+    let at = |k: u32| Nanos((f64::from(k) * period * 1e9) as u64);
+    Trace::new("even", "even", (0..times).map(|k| Tokens { at: at(k), count }).collect())
+}
+
+/// The sets, tuning and held-out apart, each with the texts to lay under it.
+fn sets() -> Result<Vec<Set>, Error> {
+    let texts = texts()?;
+    let made = |seed| synthetic::traces(seed, 6);
+    let mut sets = Vec::new();
+    let recorded = Path::new("../shared/traces");
+    if recorded.is_dir() {
+        let (tuning, held_out) = recorded_traces(recorded)?;
+        sets.push(("recorded, tuning", tuning, texts.clone()));
+        sets.push(("recorded, held out", held_out, texts.clone()));
+    } else {
+        eprintln!("no recorded traces in {}: only the made ones are scored", recorded.display());
+    }
+    sets.push(("made, tuning", made(SEEDS[0]), texts.clone()));
+    sets.push(("made, held out", made(SEEDS[1]), texts));
+    Ok(sets)
+}
+
+fn texts() -> Result<Vec<String>, Error> {
+    let folder = Path::new("../shared/reasoning-text");
+    if !folder.is_dir() {
+        eprintln!("no texts in {}: the project's own is laid under all traces", folder.display());
+        return Ok(vec![OWN_TEXT.to_owned()]);
+    }
+    Ok(files(folder, "txt")?.iter().map(fs::read_to_string).collect::<Result<_, _>>()?)
+}
+
+fn recorded_traces(folder: &Path) -> Result<(Vec<Trace>, Vec<Trace>), Error> {
+    let (mut tuning, mut held_out) = (Vec::new(), Vec::new());
+    for file in files(folder, "jsonl")? {
+        let group = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut traces = Vec::new();
+        for (number, line) in fs::read_to_string(&file)?.lines().enumerate() {
+            let name = format!("{group}:{}", number + 1);
+            let trace =
+                Trace::from_json(&name, &group, line).map_err(|e| format!("{name}: {e}"))?;
+            traces.push(trace.until(END_OF_STREAM));
+        }
+        traces.retain(|t| t.tokens() >= LEAST);
+        traces.truncate(STREAMS);
+        held_out.extend(traces.split_off(TUNING.min(traces.len())));
+        tuning.extend(traces);
+    }
+    Ok((tuning, held_out))
+}
+
+fn files(folder: &Path, extension: &str) -> Result<Vec<std::path::PathBuf>, Error> {
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|e| e.path()));
+    let mut files = entries.collect::<Result<Vec<_>, _>>()?;
+    files.retain(|f| f.extension().is_some_and(|e| e == extension));
+    files.sort();
+    Ok(files)
+}
+
+/// A text of the project's own.
+const OWN_TEXT: &str = include_str!("text.txt");

@@ -28,6 +28,10 @@ pub struct Piece {
     pub part: u32,
     /// Time from the arrival of its first byte.
     pub delay: Nanos,
+    /// How many of the trace's tokens had left with it that had not before.
+    pub count: u32,
+    /// Whether a deadline or a tail asked for it.
+    pub hurried: bool,
 }
 
 /// Plays a trace through the engine. `texts` is what each token brings; without it the tokens are counts
@@ -80,6 +84,7 @@ struct Progress {
     ends: Vec<u64>,
     left: usize,
     out: u64,
+    hurried: u64,
 }
 
 impl Progress {
@@ -117,15 +122,20 @@ fn due(
                 } else {
                     piece.text.len() as u64
                 };
-                run.pieces.push(Piece {
+                let count = progress.leave(size);
+                let piece = Piece {
                     at: progress.now,
                     bytes: piece.text.len() as u32,
                     tokens: piece.tokens,
                     block: piece.block,
                     part: piece.part,
                     delay: progress.now.since(piece.arrived),
-                });
-                let count = progress.leave(size);
+                    count,
+                    hurried: false,
+                };
+                let hurried = engine.stats().hurried;
+                run.pieces.push(Piece { hurried: hurried > progress.hurried, ..piece });
+                progress.hurried = hurried;
                 if count > 0 {
                     run.schedule.push(Tokens { at: progress.now, count });
                 }
@@ -144,6 +154,25 @@ impl Run {
         Score { first, ..Score::new(trace, &self.schedule) }
     }
 
+    /// Holds the pieces against a leaky bucket of `burst` tokens that leaks at `factor` times the stream's
+    /// mean rate. What had to leave is no debt of what follows.
+    pub fn clusters(&self, trace: &Trace, burst: f64, factor: f64) -> Clusters {
+        let leak = factor * trace.tokens() as f64 / trace.span().max(1e-3);
+        let mut found = Clusters::default();
+        let (mut level, mut at) = (0.0f64, Nanos::ZERO);
+        for piece in &self.pieces {
+            level = (level - leak * seconds(piece.at.since(at))).max(0.0) + f64::from(piece.count);
+            at = piece.at;
+            // A rounding of the clock is no cluster.
+            let beyond = u32::from(level > burst + 0.01);
+            found.pieces += 1;
+            found.bound += u32::from(piece.hurried);
+            *(if piece.hurried { &mut found.beyond_bound } else { &mut found.beyond }) += beyond;
+            level = level.min(burst);
+        }
+        found
+    }
+
     /// Blocks released, those of them in several pieces, and the same without the first block.
     pub fn blocks(&self) -> Blocks {
         let mut blocks = Blocks::default();
@@ -157,6 +186,19 @@ impl Run {
         }
         blocks
     }
+}
+
+/// How often a piece went beyond a bound on clusters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clusters {
+    /// Pieces.
+    pub pieces: u32,
+    /// Those for which a deadline or a tail bound.
+    pub bound: u32,
+    /// Those of them that were beyond the bound on clusters.
+    pub beyond_bound: u32,
+    /// All others that were.
+    pub beyond: u32,
 }
 
 /// How many blocks were released, and in how many pieces.

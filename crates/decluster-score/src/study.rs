@@ -12,6 +12,8 @@ pub struct Study {
     traces: Vec<Trace>,
     /// One for each trace; none where the tokens are counts without text.
     texts: Option<Vec<String>>,
+    /// The words that take the place of the text, if its tokens are to be words.
+    words: Option<Vec<String>>,
     max_delay: Nanos,
     best: Vec<Score>,
 }
@@ -36,7 +38,13 @@ impl Study {
         let laid = (!texts.is_empty()).then(|| traces.iter().enumerate().map(under).collect());
         let best =
             traces.iter().map(|t| Score::new(t, &clairvoyant::taut_string(t, max_delay))).collect();
-        Self { traces, texts: laid, max_delay, best }
+        Self { traces, texts: laid, words: None, max_delay, best }
+    }
+
+    /// One stream whose every token is a whole word of the text.
+    pub fn words(trace: Trace, text: &str) -> Self {
+        let words = text.split_inclusive(char::is_whitespace).map(str::to_owned).collect();
+        Self { words: Some(words), ..Self::new(vec![trace], &[], Nanos::from_millis(1_500)) }
     }
 
     /// The traces.
@@ -51,8 +59,11 @@ impl Study {
 
     /// What all text of one stream is.
     pub fn text(&self, place: usize) -> Option<Vec<&str>> {
-        let text = self.texts.as_ref()?.get(place)?;
-        Some(lay(text, self.traces[place].tokens() as usize))
+        let tokens = self.traces[place].tokens() as usize;
+        if let Some(words) = &self.words {
+            return Some(words.iter().map(String::as_str).cycle().take(tokens).collect());
+        }
+        Some(lay(self.texts.as_ref()?.get(place)?, tokens))
     }
 
     /// Any policy that looks at arrivals alone.

@@ -108,32 +108,22 @@ parameters! {
     group_gap: Nanoseconds = 30_000_000, 1_000_000, 1_000_000_000;
     /// Which quantile of the recent silences, by their time, is taken for the next one: the horizon.
     silence_quantile: Thousandths = 550, 50, 1_000;
-    /// Which quantile is taken for a late one; how much longer it is, is the spread.
-    spread_quantile: Thousandths = 900, 50, 1_000;
+    /// The horizon where a silence is longer than all that are remembered: so many times what it has lasted.
+    late_part: Thousandths = 2_000, 1_000, 10_000;
     /// The shortest horizon.
     horizon_min: Nanoseconds = 115_000_000, 1_000_000, 1_000_000_000;
     /// In which part of the horizon the backlog should be gone, where silences are short (250 ms and less).
     horizon_part_short: Thousandths = 520, 50, 4_000;
     /// The same where they are long (750 ms and more).
     horizon_part_long: Thousandths = 600, 50, 4_000;
-    /// Which part of the spread comes on top of it.
-    horizon_spread: Thousandths = 0, 0, 4_000;
-    /// Pull towards less delay, per second, where silences are short.
-    gravity_short: Thousandths = 4_100, 0, 100_000;
-    /// The same where they are long.
-    gravity_long: Thousandths = 4_100, 0, 100_000;
-    /// The most tokens that are kept back, to drip one by one through a silence that is longer than expected.
-    reserve: MilliTokens = 5_500, 0, 1_000_000;
-    /// What is kept back on top of that in `block`, since a block that is not complete cannot go.
-    reserve_block: MilliTokens = 0, 0, 1_000_000;
-    /// The most time of the mean rate that is kept back.
-    reserve_time: Nanoseconds = 49_000_000, 0, 10_000_000_000;
-    /// Which part of the spread comes on top of it.
-    reserve_spread: Thousandths = 0, 0, 10_000;
-    /// The most that the rate may be, in mean rates, unless a deadline or a tail asks for more.
-    rate_cap: Thousandths = 2_700, 1_000, 100_000;
+    /// What is kept back in `word`, to drip word by word through a silence that is longer than expected.
+    reserve_word: MilliTokens = 3_000, 0, 1_000_000;
+    /// What is kept back in `block`, where the next block must be complete to go.
+    reserve_block: MilliTokens = 3_000, 0, 1_000_000;
     /// Over how much time at least is worked off what exceeds the mean rate.
     excess_time: Nanoseconds = 150_000_000, 1_000_000, 10_000_000_000;
+    /// The mean rate is never taken to be less.
+    rate_min: Tokens = 60, 0, 1_000_000;
     /// How fast a tail goes, in mean rates, if `max_tail` asks for no more.
     drain: Thousandths = 1_100, 100, 100_000;
     /// The silence to expect after a first group of `prior_tokens`, before any was seen; smaller groups, shorter.
@@ -142,10 +132,6 @@ parameters! {
     prior_tokens: MilliTokens = 86_000, 1_000, 10_000_000;
     /// How much weight that expectation keeps with every silence seen.
     prior_fade: Thousandths = 250, 0, 999;
-    /// The spread to expect before any silence was seen; it fades in the same way.
-    prior_spread: Nanoseconds = 0, 0, 60_000_000_000;
-    /// The mean rate is never taken to be less.
-    rate_min: Tokens = 60, 1, 1_000_000;
     /// The mean rate to expect after a first group of 40 tokens or less; larger groups raise it in proportion.
     rate_first: Tokens = 27, 1, 1_000_000;
     /// The most that it is raised to.

@@ -139,6 +139,8 @@ pub struct Stats {
     pub blocks: u64,
     /// Pieces that ended inside a block.
     pub cuts: u64,
+    /// Pieces for which a deadline or a tail asked for more than pacing would have given.
+    pub hurried: u64,
     /// Tokens that came in, by the estimate.
     pub tokens_in: u64,
     /// Tokens that went out, by the estimate.
@@ -469,6 +471,7 @@ impl Engine {
         stats.pieces += 1;
         stats.blocks += u64::from(part == 0);
         stats.cuts += u64::from(!ends_block);
+        stats.hurried += u64::from(self.pacer.is_hurried());
         stats.tokens_out += tokens;
         stats.max_delay = stats.max_delay.max(now.since(arrived));
         self.seq += 1;

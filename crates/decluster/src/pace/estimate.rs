@@ -25,26 +25,16 @@ pub(super) struct Estimator {
     prior: u64,
 }
 
-/// What is expected of the next arrival group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Expected {
-    /// How long after the last arrival.
-    pub silence: Nanos,
-    /// How much longer it may well take.
-    pub spread: Nanos,
-}
-
 /// The constants, as the table of parameters has them; rates in credit per second.
 #[derive(Clone, Copy, Debug)]
 struct Constants {
     max_delay: Nanos,
     group_gap: Nanos,
     quantile: u64,
-    spread_quantile: u64,
     prior: Nanos,
     prior_size: u64,
     prior_fade: u64,
-    prior_spread: Nanos,
+    late_part: u64,
     rate_first: u64,
     rate_first_max: u64,
     memory: u64,
@@ -76,11 +66,10 @@ impl Estimator {
                 max_delay: Nanos(config.max_delay),
                 group_gap: Nanos(config.group_gap),
                 quantile: config.silence_quantile,
-                spread_quantile: config.spread_quantile,
                 prior: Nanos(config.prior_silence),
                 prior_size: super::milli_tokens(config.prior_tokens),
                 prior_fade: config.prior_fade,
-                prior_spread: Nanos(config.prior_spread),
+                late_part: config.late_part,
                 rate_first: rate(config.rate_first),
                 rate_first_max: rate(config.rate_first_max),
                 memory: config.rate_memory,
@@ -130,43 +119,44 @@ impl Estimator {
         mul_div(measured, trust, c.trust) + mul_div(guess, c.trust - trust, c.trust)
     }
 
-    /// When the next group is to be expected, counted from the last arrival: a weighted quantile of the known
-    /// silences that are longer than the present one. Without any, twice the present one.
-    pub(super) fn expect(&self, now: Nanos) -> Expected {
+    /// How long after the last arrival the next group is to be expected: the weighted quantile of the known
+    /// silences that are longer than the present one. Without any, a multiple of the present one.
+    pub(super) fn expect(&self, now: Nanos) -> Nanos {
         let c = &self.constants;
-        let Some(group) = self.group else { return Expected::default() };
-        let elapsed = micros(now.since(group.last));
-        let length =
-            micros(Nanos(mul_div(c.prior.0, group.credit.min(c.prior_size), c.prior_size)));
-        let weight = ((u64::from(length) * self.prior) / PRIOR) as u32;
-        let prior = Some(Gap { length, weight }).filter(|p| p.length > elapsed);
-        let sorted = &self.sorted[..usize::from(self.count)];
-        let known = sorted.iter().map(|place| self.gaps[usize::from(*place)]);
-        let known = known.skip_while(|gap| gap.length <= elapsed);
-        let fresh = Nanos(c.prior_spread.0 / 1_000 * self.prior / PRIOR * 1_000);
-        let total: u64 = known.clone().map(|g| u64::from(g.weight)).sum::<u64>()
-            + prior.map_or(0, |p| u64::from(p.weight));
+        let Some(group) = self.group else { return Nanos::ZERO };
+        let elapsed = now.since(group.last);
+        let prior = self.prior_gap(group.credit);
+        let is_longer = |gap: &Gap| gap.length > micros(elapsed);
+        let known = || self.by_length().chain([prior]).filter(is_longer);
+        let total: u64 = known().map(|gap| u64::from(gap.weight)).sum();
         if total == 0 {
-            let silence = now.since(group.last);
-            return Expected { silence: silence.after(silence), spread: fresh };
+            return Nanos(mul_div(elapsed.0, c.late_part, MILLI));
         }
-        let mut found = Quantiles {
-            need: [total * c.quantile / MILLI, total * c.spread_quantile / MILLI],
-            at: [None; 2],
-            last: 0,
-        };
-        let mut prior = prior;
-        for gap in known {
-            if let Some(p) = prior.take_if(|p| p.length < gap.length) {
-                found.add(p);
+        let mut need = total * c.quantile / MILLI;
+        let mut found = 0;
+        let mut prior = Some(prior).filter(is_longer);
+        for gap in self.by_length().filter(is_longer) {
+            let earlier = prior.take_if(|prior| prior.length < gap.length);
+            for gap in earlier.into_iter().chain([gap]) {
+                found = gap.length;
+                need = need.saturating_sub(u64::from(gap.weight));
+                if need == 0 {
+                    return Nanos(u64::from(found) * 1_000);
+                }
             }
-            found.add(gap);
         }
-        if let Some(p) = prior {
-            found.add(p);
-        }
-        let [low, high] = found.at.map(|at| Nanos(u64::from(at.unwrap_or(found.last)) * 1_000));
-        Expected { silence: low, spread: high.since(low).max(fresh) }
+        Nanos(u64::from(prior.map_or(found, |prior| prior.length)) * 1_000)
+    }
+
+    /// The silence that a group of this size makes likely before any is known; it counts less with each known.
+    fn prior_gap(&self, credit: u64) -> Gap {
+        let c = &self.constants;
+        let length = micros(Nanos(mul_div(c.prior.0, credit.min(c.prior_size), c.prior_size)));
+        Gap { length, weight: (u64::from(length) * self.prior / PRIOR) as u32 }
+    }
+
+    fn by_length(&self) -> impl Iterator<Item = Gap> {
+        self.sorted[..usize::from(self.count)].iter().map(|place| self.gaps[usize::from(*place)])
     }
 
     fn close(&mut self, group: Group, now: Nanos) {
@@ -193,25 +183,6 @@ impl Estimator {
         self.gaps[usize::from(self.next)] = gap;
         self.count = count as u8 + 1;
         self.next = (self.next + 1) % RING as u8;
-    }
-}
-
-/// Finds two weighted quantiles in one pass over values in order.
-struct Quantiles {
-    need: [u64; 2],
-    at: [Option<u32>; 2],
-    last: u32,
-}
-
-impl Quantiles {
-    fn add(&mut self, gap: Gap) {
-        self.last = gap.length;
-        for (need, at) in self.need.iter_mut().zip(&mut self.at) {
-            *need = need.saturating_sub(u64::from(gap.weight));
-            if *need == 0 {
-                at.get_or_insert(gap.length);
-            }
-        }
     }
 }
 
@@ -255,25 +226,21 @@ mod tests {
             e.observe(Nanos(i * 1_000 * MS), 50 * CREDIT);
             e.observe(Nanos(i * 1_000 * MS + 10 * MS), 50 * CREDIT);
         }
-        let expected = e.expect(Nanos(19_010 * MS));
-        assert_eq!(expected.silence, Nanos(990 * MS));
-        assert!(expected.spread < Nanos(MS), "{expected:?}");
+        assert_eq!(e.expect(Nanos(19_010 * MS)), Nanos(990 * MS));
         assert_eq!((e.mean_rate() + CREDIT / 2) / CREDIT, 100);
     }
 
     #[test]
-    fn uneven_silences_spread() {
+    fn silences_shorter_than_the_present_one_say_nothing() {
         let mut e = estimator();
         let mut now = 0;
         for i in 0..30 {
             e.observe(Nanos(now * MS), 10 * CREDIT);
-            now += if i % 5 == 0 { 900 } else { 100 };
+            now += if i % 5 == 4 { 1_000 } else { 400 };
         }
-        let expected = e.expect(Nanos((now - 100) * MS));
-        assert!(
-            expected.spread > Nanos(500 * MS) || expected.silence == Nanos(900 * MS),
-            "{expected:?}"
-        );
+        let last = now - 1_000;
+        assert_eq!(e.expect(Nanos((last + 100) * MS)), Nanos(400 * MS));
+        assert_eq!(e.expect(Nanos((last + 500) * MS)), Nanos(1_000 * MS));
     }
 
     #[test]
@@ -283,7 +250,7 @@ mod tests {
             e.observe(Nanos(i * 1_000 * MS), 100 * CREDIT);
         }
         let now = Nanos(9_000 * MS + 1_200 * MS);
-        assert!(e.expect(now).silence > Nanos(1_200 * MS));
+        assert!(e.expect(now) > Nanos(1_200 * MS));
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) struct Pacer {
     quantum: Nanos,
     piece_max: u64,
     due: Nanos,
+    /// Whether a deadline or a tail asks for more than the law by itself.
+    hurried: bool,
 }
 
 /// The three ways to time releases.
@@ -85,8 +87,6 @@ struct Adaptive {
     law: Law,
     guard: Guard,
     cluster_rate: u64,
-    /// Whether the guard holds at present: nothing else asks for more.
-    guarded: bool,
 }
 
 impl Pacer {
@@ -99,7 +99,6 @@ impl Pacer {
                     law: Law::new(config),
                     guard: Guard::new(milli_tokens(config.cluster_burst)),
                     cluster_rate: config.cluster_rate,
-                    guarded: false,
                 }),
                 1 => Mode::Fixed(TokenBucket::new(config.rate * CREDIT, config.burst * CREDIT)),
                 _ => Mode::Off,
@@ -113,6 +112,7 @@ impl Pacer {
             quantum: Nanos(config.quantum),
             piece_max: milli_tokens(config.piece_max),
             due: Nanos::ZERO,
+            hurried: false,
         }
     }
 
@@ -148,23 +148,26 @@ impl Pacer {
                 let rate = adaptive.law.rate(&Inputs {
                     backlog: self.backlog.total(),
                     mean,
-                    expected: adaptive.estimator.expect(now),
+                    silence: adaptive.estimator.expect(now),
                     max_delay: self.backlog.max_delay(),
                     floor,
                     ending: tail.is_some(),
                 });
-                adaptive.guarded = rate > floor && tail.is_none();
+                self.hurried = rate == floor || tail.is_some();
                 adaptive.guard.plan(now, mul_div(mean, adaptive.cluster_rate, MILLI));
                 self.debt.plan(now, rate)
             }
             Mode::Fixed(bucket) => {
                 let rate = floor.max(bucket.rate());
+                self.hurried = floor > bucket.rate();
                 self.debt.plan(now, rate);
                 bucket.plan(now, rate)
             }
             Mode::Off => now,
         };
-        self.due = self.due.min(self.stall());
+        let stall = self.stall();
+        self.hurried &= self.due <= stall;
+        self.due = self.due.min(stall);
     }
 
     /// When the next release is due, by the last plan.
@@ -172,10 +175,15 @@ impl Pacer {
         self.due
     }
 
+    /// Whether a deadline or a tail asked for more than the law by itself, at the last plan.
+    pub(crate) fn is_hurried(&self) -> bool {
+        self.hurried
+    }
+
     /// When the cluster guard has room for so much, by the last plan.
     pub(crate) fn room(&self, credit: u64) -> Nanos {
         match &self.mode {
-            Mode::Adaptive(adaptive) if adaptive.guarded => adaptive.guard.room(credit),
+            Mode::Adaptive(adaptive) if !self.hurried => adaptive.guard.room(credit),
             _ => Nanos::ZERO,
         }
     }
@@ -200,7 +208,7 @@ impl Pacer {
     /// cluster guard has room for, but a token.
     pub(crate) fn quantum(&self) -> u64 {
         let most = match &self.mode {
-            Mode::Adaptive(adaptive) if adaptive.guarded => adaptive.guard.left(self.due),
+            Mode::Adaptive(adaptive) if !self.hurried => adaptive.guard.left(self.due),
             Mode::Off => 0,
             _ => u64::MAX,
         };

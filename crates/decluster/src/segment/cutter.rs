@@ -272,11 +272,17 @@ impl Cutter {
         if before.without_blanks() && script.without_blanks() {
             let alone = before != Script::Thai && (before == Script::Han || script == Script::Han);
             self.edge(self.at.edge(if alone { Boundary::Word } else { Boundary::Grapheme }));
-        } else if self.at.end - self.word > LONG_WORD
-            && self.at.end - self.newest.end >= LONG_WORD_STEP
+        } else if self.is_long_word() && before != script
+            || self.at.end - self.word > LONG_WORD
+                && self.at.end - self.newest.end >= LONG_WORD_STEP
         {
             self.edge(self.at.edge(Boundary::Grapheme));
         }
+    }
+
+    /// Whether so much has come without an edge that a formula or a path should be cut between its parts.
+    fn is_long_word(&self) -> bool {
+        self.at.tokens - self.newest.tokens >= LONG_WORD_TOKENS
     }
 
     /// `c` ended a line; `self.at` is behind it.
@@ -426,5 +432,6 @@ fn continues(c: char, term: Term) -> bool {
 }
 
 /// Words longer than this have edges inside: a reader would rather see half a path than nothing.
+const LONG_WORD_TOKENS: u64 = 3 * TOKEN;
 const LONG_WORD: u64 = 64;
 const LONG_WORD_STEP: u64 = 16;
