@@ -32,6 +32,12 @@ impl Clusters {
         begins
     }
 
+    /// Takes ASCII letters after ASCII letters, each a cluster of its own. Only the last one matters.
+    pub(super) fn letters(&mut self, last: u8) {
+        self.break_before(char::from(last));
+        self.previous = Some(char::from(last));
+    }
+
     /// Nothing that follows can join what has been seen: after a control character other than CR.
     pub(super) fn is_closed(&self) -> bool {
         self.previous.is_some_and(|c| c.is_ascii_control() && c != '\r')

@@ -7,7 +7,7 @@ use super::choose::Chooser;
 use super::class::{self, Class, Left, Next, Term};
 use super::clusters::Clusters;
 use super::scan::{Scanner, Word};
-use super::tokens::{Estimator, TOKEN};
+use super::tokens::{Estimator, LETTER_MAX, TOKEN};
 use super::{Boundary, Edge, SegmentConfig};
 
 /// Finds where a text may be cut and where its blocks end. Offsets only: the text stays with the caller.
@@ -46,6 +46,10 @@ struct Mark {
 }
 
 impl Mark {
+    fn after(self, bytes: usize, tokens: u64) -> Self {
+        Self { end: self.end + bytes as u64, tokens: self.tokens + tokens }
+    }
+
     fn edge(self, boundary: Boundary) -> Edge {
         Edge { end: self.end, tokens: self.tokens, boundary }
     }
@@ -94,7 +98,13 @@ impl Cutter {
 
     /// More text of the run. Linear in its length.
     pub fn push(&mut self, text: &str) {
-        for c in text.chars() {
+        let mut chars = text.chars();
+        loop {
+            let run = self.letters(chars.as_str());
+            if run > 0 {
+                chars = chars.as_str()[run..].chars();
+            }
+            let Some(c) = chars.next() else { return };
             self.step(c);
         }
     }
@@ -176,9 +186,9 @@ impl Cutter {
         self.scanner.push(c, script);
         let before = self.at;
         let spent = self.at.tokens - self.cluster.tokens;
-        self.at.end += c.len_utf8() as u64;
-        self.at.tokens +=
-            self.estimator.push(c, script).min(self.cluster_cost_max().saturating_sub(spent));
+        let cost = self.estimator.push(c, script);
+        self.at =
+            before.after(c.len_utf8(), cost.min(self.cluster_cost_max().saturating_sub(spent)));
         self.keep_bounds(c, before);
         match script {
             Script::Newline => self.newline(c),
@@ -190,6 +200,40 @@ impl Cutter {
         {
             self.end_block(end);
         }
+    }
+
+    /// Takes the ASCII letters `text` begins with, as far as they go on with a word and reach no limit;
+    /// returns how many. Most text is that, and [`step`](Self::step) has nothing to decide there.
+    fn letters(&mut self, text: &str) -> usize {
+        if !self.scanner.is_within_letters() {
+            return 0;
+        }
+        let limit = self.letters_max().min(text.len());
+        let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
+        let run = &text.as_bytes()[..count];
+        let Some((last, rest)) = run.split_last() else { return 0 };
+        if let Some(Waiting { what: What::Word(_, _, word), .. }) = &mut self.waiting {
+            word.extend(run);
+        }
+        self.scanner.letters(run);
+        self.clusters.letters(*last);
+        self.cluster = self.at.after(rest.len(), self.estimator.letters(rest));
+        self.at = self.cluster.after(1, self.estimator.letters(&[*last]));
+        self.ink = self.at.end;
+        count
+    }
+
+    /// So many letters more can neither end a block nor give a word an edge or overfill it.
+    fn letters_max(&self) -> usize {
+        let start = self.chooser.start().end;
+        let tokens = self.chooser.quiet_until().saturating_sub(self.at.tokens);
+        let bytes = (start + self.bytes_max).saturating_sub(self.at.end);
+        let inside = (self.word + LONG_WORD).saturating_sub(self.at.end);
+        let word = match &self.waiting {
+            Some(Waiting { what: What::Word(_, _, word), .. }) => word.room(),
+            _ => usize::MAX,
+        };
+        word.min((tokens / LETTER_MAX).min(bytes).min(inside) as usize)
     }
 
     /// What `c` says about the boundary that waits.

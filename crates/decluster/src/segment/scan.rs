@@ -27,6 +27,23 @@ impl Word {
         self.kept += c.len_utf8() as u8;
     }
 
+    /// [`push`](Self::push) for a run of ASCII.
+    pub(super) fn extend(&mut self, run: &[u8]) {
+        if self.overflow {
+            return;
+        }
+        let kept = usize::from(self.kept);
+        let fits = run.len().min(self.room());
+        self.bytes[kept..kept + fits].copy_from_slice(&run[..fits]);
+        self.kept += fits as u8;
+        self.overflow = fits < run.len();
+    }
+
+    /// So many bytes more are kept.
+    pub(super) fn room(&self) -> usize {
+        if self.overflow { 0 } else { WORD_BYTES - usize::from(self.kept) }
+    }
+
     /// The word; nothing if it is longer than any listed word.
     pub(super) fn text(&self) -> &str {
         if self.overflow {
@@ -112,6 +129,16 @@ impl Scanner {
             _ => self.ink(c, script),
         }
         self.previous = Some(c);
+    }
+
+    /// [`push`](Self::push) for ASCII letters after an ASCII letter, which change nothing but the word.
+    pub(super) fn letters(&mut self, run: &[u8]) {
+        self.word.extend(run);
+        self.previous = run.last().copied().map(char::from);
+    }
+
+    pub(super) fn is_within_letters(&self) -> bool {
+        self.previous.is_some_and(|c| c.is_ascii_alphabetic())
     }
 
     pub(super) fn in_fence(&self) -> bool {

@@ -83,6 +83,11 @@ impl Estimator {
         }
     }
 
+    /// The share of ASCII letters that go on with a Latin word.
+    pub(super) fn letters(&mut self, run: &[u8]) -> u64 {
+        run.iter().map(|letter| self.latin(char::from(*letter))).sum()
+    }
+
     fn latin(&mut self, c: char) -> u64 {
         let n = self.enter(Run::Latin);
         let mark = if c.is_ascii() || (self.marked && n > 1) { 0 } else { LATIN_MARK };
@@ -146,6 +151,8 @@ fn every(n: u32, period: u32) -> u64 {
 
 const LATIN_WORD: u64 = 17;
 const LATIN_LETTER: u64 = 1;
+/// No letter after the first of a word costs more, if it is ASCII.
+pub(super) const LETTER_MAX: u64 = FOREIGN_LETTER;
 const LATIN_MARK: u64 = 6;
 /// The vocabulary knows English words whole and cuts those of other languages. A language shows in its
 /// small words: in English one in four is in the list below, so that this many others in a row say that
