@@ -116,7 +116,7 @@ impl Cutter {
         if let Some(waiting) = self.waiting.take() {
             match waiting.what {
                 What::Word(left, next, word) => {
-                    self.resolve(waiting, class::classify(left, next, word.text()));
+                    self.resolve(waiting, class::classify(left, next, word.bytes()));
                 }
                 What::Lines { .. } | What::Blank(_) => {}
             }
@@ -258,7 +258,7 @@ impl Cutter {
                     waiting.what = What::Word(left, next, word);
                     self.waiting = Some(waiting);
                 } else {
-                    self.resolve(waiting, class::classify(left, next, ""));
+                    self.resolve(waiting, class::classify(left, next, b""));
                 }
             }
             (What::Word(left, next, mut word), _) => {
@@ -267,7 +267,7 @@ impl Cutter {
                     waiting.what = What::Word(left, next, word);
                     self.waiting = Some(waiting);
                 } else {
-                    self.resolve(waiting, class::classify(left, next, word.text()));
+                    self.resolve(waiting, class::classify(left, next, word.bytes()));
                 }
             }
         }

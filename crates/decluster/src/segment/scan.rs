@@ -45,11 +45,12 @@ impl Word {
     }
 
     /// The word; nothing if it is longer than any listed word.
-    pub(super) fn text(&self) -> &str {
-        if self.overflow {
-            return "";
-        }
-        core::str::from_utf8(&self.bytes[..usize::from(self.kept)]).unwrap_or("")
+    pub(super) fn bytes(&self) -> &[u8] {
+        if self.overflow { &[] } else { &self.bytes[..usize::from(self.kept)] }
+    }
+
+    fn text(&self) -> &str {
+        core::str::from_utf8(self.bytes()).unwrap_or("")
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -160,15 +161,15 @@ impl Scanner {
         } else {
             Abbreviation::None
         };
-        let (word, mode) = (self.word.text(), self.mode());
+        let (word, mode) = (self.word.bytes(), self.mode());
         Left {
             term: self.term,
             abbreviation,
             mode,
             marker: self.first && is_marker(word),
-            dash: matches!(word, "–" | "--") || (word == "-" && self.after_word),
+            dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
             relation: matches!(mode, Mode::Inline | Mode::Display)
-                && (words::has(words::RELATIONS, word) || word.ends_with("\\\\")),
+                && (words::RELATIONS.has(word) || word.ends_with(br"\\")),
             quoted: self.quoted,
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
         }
@@ -325,8 +326,8 @@ impl Scanner {
 }
 
 /// "3.", "12)", "a)", "-", "*", "•", "#": what a line of a list or a heading begins with.
-fn is_marker(word: &str) -> bool {
-    match word.as_bytes() {
+fn is_marker(word: &[u8]) -> bool {
+    match word {
         [] => false,
         [b'-' | b'+' | b'|' | b'>'] => true,
         bytes if bytes.iter().all(|b| *b == b'#') => true,
@@ -334,7 +335,7 @@ fn is_marker(word: &str) -> bool {
             head.iter().all(u8::is_ascii_digit)
                 || (head.len() == 1 && head[0].is_ascii_alphabetic() && head[0] != b'I')
         }
-        _ => matches!(word, "•" | "–" | "·"),
+        _ => ["•", "–", "·"].iter().any(|mark| mark.as_bytes() == word),
     }
 }
 
