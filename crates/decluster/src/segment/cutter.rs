@@ -189,7 +189,7 @@ impl Cutter {
         let cost = self.estimator.push(c, script);
         self.at =
             before.after(c.len_utf8(), cost.min(self.cluster_cost_max().saturating_sub(spent)));
-        self.keep_bounds(c, before);
+        self.keep_bounds(before);
         match script {
             Script::Newline => self.newline(c),
             Script::Blank => self.word = self.at.end,
@@ -358,8 +358,8 @@ impl Cutter {
         }
     }
 
-    /// No block may be longer than the cap or the byte bound. `before` is where `c`, just taken, begins.
-    fn keep_bounds(&mut self, c: char, before: Mark) {
+    /// No block may be longer than the cap or the byte bound. `before` is where the last character begins.
+    fn keep_bounds(&mut self, before: Mark) {
         while self.is_over() {
             if let Some(waiting) = self.waiting.take_if(|w| !matches!(w.what, What::Lines { .. })) {
                 self.resolve(waiting, Class::Word);
@@ -373,7 +373,7 @@ impl Cutter {
                 // One cluster larger than a block: the only place where a cluster is broken.
                 let end = self.chooser.force(before.edge(Boundary::Grapheme));
                 self.end_block(end);
-                self.clusters.break_before(c);
+                self.clusters.break_before_last();
                 self.cluster = before;
             } else {
                 return;
