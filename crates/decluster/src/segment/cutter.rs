@@ -31,6 +31,8 @@ pub struct Cutter {
     /// The end of the last character that is not blank.
     ink: u64,
     waiting: Option<Waiting>,
+    /// What there is of the word that [`What::Word`] waits for.
+    next_word: Word,
     scanner: Scanner,
     estimator: Estimator,
     clusters: Clusters,
@@ -71,7 +73,7 @@ enum What {
     /// A blank; the next character tells, or asks for the next word.
     Blank(Left),
     /// A blank and the beginning of the next word.
-    Word(Left, Next, Word),
+    Word(Left, Next),
 }
 
 impl Cutter {
@@ -88,6 +90,7 @@ impl Cutter {
             word: 0,
             ink: 0,
             waiting: None,
+            next_word: Word::default(),
             scanner: Scanner::default(),
             estimator: Estimator::default(),
             clusters: Clusters::default(),
@@ -115,8 +118,8 @@ impl Cutter {
         let standing = self.standing();
         if let Some(waiting) = self.waiting.take() {
             match waiting.what {
-                What::Word(left, next, word) => {
-                    self.resolve(waiting, class::classify(left, next, word.bytes()));
+                What::Word(left, next) => {
+                    self.resolve(waiting, class::classify(left, next, self.next_word.bytes()));
                 }
                 What::Lines { .. } | What::Blank(_) => {}
             }
@@ -212,8 +215,8 @@ impl Cutter {
         let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
         let run = &text.as_bytes()[..count];
         let Some((last, rest)) = run.split_last() else { return 0 };
-        if let Some(Waiting { what: What::Word(_, _, word), .. }) = &mut self.waiting {
-            word.extend(run);
+        if self.waits_for_word() {
+            self.next_word.extend(run);
         }
         self.scanner.letters(run);
         self.clusters.letters(*last);
@@ -229,47 +232,46 @@ impl Cutter {
         let tokens = self.chooser.quiet_until().saturating_sub(self.at.tokens);
         let bytes = (start + self.bytes_max).saturating_sub(self.at.end);
         let inside = (self.word + LONG_WORD).saturating_sub(self.at.end);
-        let word = match &self.waiting {
-            Some(Waiting { what: What::Word(_, _, word), .. }) => word.room(),
-            _ => usize::MAX,
-        };
+        let word = if self.waits_for_word() { self.next_word.room() } else { usize::MAX };
         word.min((tokens / LETTER_MAX).min(bytes).min(inside) as usize)
+    }
+
+    fn waits_for_word(&self) -> bool {
+        matches!(self.waiting, Some(Waiting { what: What::Word(..), .. }))
     }
 
     /// What `c` says about the boundary that waits.
     fn follow(&mut self, c: char, script: Script) {
-        let Some(mut waiting) = self.waiting.take() else { return };
-        match (waiting.what, script) {
+        let Some(waiting) = &mut self.waiting else { return };
+        let class = match (waiting.what, script) {
             (What::Lines { .. }, Script::Newline)
-            | (What::Lines { .. } | What::Blank(_), Script::Blank) => {
-                self.waiting = Some(waiting);
+            | (What::Lines { .. } | What::Blank(_), Script::Blank) => return,
+            (What::Lines { count, code }, _) if count > 1 && !code => Class::Paragraph,
+            (What::Lines { .. }, _) => Class::Line,
+            (What::Blank(_), Script::Newline) => {
+                self.waiting = None; // the line's end takes its place
+                return;
             }
-            (What::Lines { count, code }, _) => {
-                let class = if count > 1 && !code { Class::Paragraph } else { Class::Line };
-                self.resolve(waiting, class);
-            }
-            // The line's end takes its place.
-            (What::Blank(_), Script::Newline) => {}
             (What::Blank(left), _) => {
                 let next = Next::of(c);
                 if class::needs_word(left, next) {
-                    let mut word = Word::default();
-                    word.push(c);
-                    waiting.what = What::Word(left, next, word);
-                    self.waiting = Some(waiting);
-                } else {
-                    self.resolve(waiting, class::classify(left, next, b""));
+                    waiting.what = What::Word(left, next);
+                    self.next_word = Word::default();
+                    self.next_word.push(c);
+                    return;
                 }
+                class::classify(left, next, b"")
             }
-            (What::Word(left, next, mut word), _) => {
-                if is_letter(c, script) && !word.is_full() {
-                    word.push(c);
-                    waiting.what = What::Word(left, next, word);
-                    self.waiting = Some(waiting);
-                } else {
-                    self.resolve(waiting, class::classify(left, next, word.bytes()));
+            (What::Word(left, next), _) => {
+                if is_letter(c, script) && !self.next_word.is_full() {
+                    self.next_word.push(c);
+                    return;
                 }
+                class::classify(left, next, self.next_word.bytes())
             }
+        };
+        if let Some(waiting) = self.waiting.take() {
+            self.resolve(waiting, class);
         }
     }
 
