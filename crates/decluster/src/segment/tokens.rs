@@ -85,26 +85,35 @@ impl Estimator {
 
     /// The share of ASCII letters that go on with a Latin word.
     pub(super) fn letters(&mut self, run: &[u8]) -> u64 {
-        run.iter().map(|letter| self.latin(char::from(*letter))).sum()
+        let before = self.length;
+        self.length = before.saturating_add(run.len() as u32);
+        self.letters = match self.length {
+            ..=4 => run
+                .iter()
+                .fold(self.letters, |word, letter| append(word, letter.to_ascii_lowercase())),
+            _ => 0,
+        };
+        let (free, cost) = self.letter_cost();
+        cost * u64::from(self.length.max(free) - before.max(free))
     }
 
     fn latin(&mut self, c: char) -> u64 {
         let n = self.enter(Run::Latin);
         let mark = if c.is_ascii() || (self.marked && n > 1) { 0 } else { LATIN_MARK };
         self.marked = !c.is_ascii() || (self.marked && n > 1);
-        let letter = u32::from(c.to_ascii_lowercase() as u8);
+        let letter = c.to_ascii_lowercase() as u8;
         self.letters = match n {
-            1 => letter,
-            2..=4 => self.letters << 8 | letter,
+            1 => append(0, letter),
+            2..=4 => append(self.letters, letter),
             _ => 0,
         };
-        mark + if n == 1 {
-            LATIN_WORD
-        } else if self.foreign >= FOREIGN {
-            per_letter(n, 3, FOREIGN_LETTER)
-        } else {
-            per_letter(n, 6, LATIN_LETTER)
-        }
+        let (free, cost) = self.letter_cost();
+        mark + if n == 1 { LATIN_WORD } else { per_letter(n, free, cost) }
+    }
+
+    /// How many letters of a word come with it, and what each further one costs.
+    fn letter_cost(&self) -> (u32, u64) {
+        if self.foreign >= FOREIGN { (3, FOREIGN_LETTER) } else { (6, LATIN_LETTER) }
     }
 
     fn word_ends(&mut self) {
@@ -138,6 +147,10 @@ impl Estimator {
         self.run = run;
         self.length
     }
+}
+
+fn append(letters: u32, letter: u8) -> u32 {
+    letters << 8 | u32::from(letter)
 }
 
 fn per_letter(n: u32, free: u32, cost: u64) -> u64 {
