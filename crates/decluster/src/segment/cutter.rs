@@ -256,7 +256,7 @@ impl Cutter {
                 let next = Next::of(c);
                 if class::needs_word(left, next) {
                     waiting.what = What::Word(left, next);
-                    self.next_word = Word::default();
+                    self.next_word.clear();
                     self.next_word.push(c);
                     return;
                 }

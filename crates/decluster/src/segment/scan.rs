@@ -17,6 +17,11 @@ pub(super) struct Word {
 }
 
 impl Word {
+    pub(super) fn clear(&mut self) {
+        self.kept = 0;
+        self.overflow = false;
+    }
+
     pub(super) fn push(&mut self, c: char) {
         let at = usize::from(self.kept);
         if self.overflow || at + c.len_utf8() > WORD_BYTES {
@@ -220,7 +225,7 @@ impl Scanner {
 
     fn end_word(&mut self) {
         self.last_term = self.term;
-        self.word = Word::default();
+        self.word.clear();
         self.term = Term::None;
         self.closed = false;
         self.backslash = false;
@@ -234,14 +239,19 @@ impl Scanner {
         self.backslash = c == '\\' && !self.backslash;
         if script.without_blanks() {
             // No word to remember, and nothing in it could be an abbreviation.
-            self.word = Word::default();
+            self.word.clear();
             self.word.overflow = true;
             self.first = false;
         } else if !(self.word.is_empty() && chars::is_opener(c)) {
             self.word.push(c);
         }
-        self.quote(c);
-        self.punctuate(c);
+        if script.is_of_words() {
+            self.term = Term::None;
+            self.closed = false;
+        } else {
+            self.quote(c);
+            self.punctuate(c);
+        }
     }
 
     /// « enfin. »: the closing mark stands alone, and what ended before it ends after it.
