@@ -241,6 +241,7 @@ impl Cutter {
     }
 
     /// What `c` says about the boundary that waits.
+    #[inline]
     fn follow(&mut self, c: char, script: Script) {
         let Some(waiting) = &mut self.waiting else { return };
         let class = match (waiting.what, script) {

@@ -128,6 +128,7 @@ impl Default for Scanner {
 }
 
 impl Scanner {
+    #[inline]
     pub(super) fn push(&mut self, c: char, script: Script) {
         match script {
             Script::Newline => self.newline(c),

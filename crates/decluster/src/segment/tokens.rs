@@ -38,6 +38,7 @@ enum Run {
 
 impl Estimator {
     /// The share of `c`, in sixteenths.
+    #[inline]
     pub(super) fn push(&mut self, c: char, script: Script) -> u64 {
         let late = match (self.run, script) {
             (Run::Apostrophe, Script::Latin) => {
