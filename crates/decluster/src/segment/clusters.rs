@@ -32,9 +32,9 @@ impl Clusters {
         begins
     }
 
-    /// Takes ASCII letters after ASCII letters, each a cluster of its own. Only the last one matters.
-    pub(super) fn letters(&mut self, last: u8) {
-        self.previous = Some(char::from(last));
+    /// Takes ASCII letters and blanks after such, each a cluster of its own. Only the last one matters.
+    pub(super) fn letter(&mut self, last: char) {
+        self.previous = Some(last);
     }
 
     /// Nothing that follows can join what has been seen: after a control character other than CR.

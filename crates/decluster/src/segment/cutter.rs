@@ -7,7 +7,7 @@ use super::choose::Chooser;
 use super::class::{self, Class, Left, Next, Term};
 use super::clusters::Clusters;
 use super::scan::{Scanner, Word};
-use super::tokens::{Estimator, LETTER_MAX, TOKEN};
+use super::tokens::{Estimator, LATIN_WORD, LETTER_MAX, TOKEN};
 use super::{Boundary, Edge, SegmentConfig};
 
 /// Finds where a text may be cut and where its blocks end. Offsets only: the text stays with the caller.
@@ -103,12 +103,14 @@ impl Cutter {
     pub fn push(&mut self, text: &str) {
         let mut chars = text.chars();
         loop {
-            let run = self.letters(chars.as_str());
-            if run > 0 {
-                chars = chars.as_str()[run..].chars();
+            let rest = chars.as_str();
+            let taken = self.words(rest);
+            if taken > 0 {
+                chars = rest[taken..].chars();
+            } else {
+                let Some(c) = chars.next() else { return };
+                self.step(c);
             }
-            let Some(c) = chars.next() else { return };
-            self.step(c);
         }
     }
 
@@ -205,25 +207,57 @@ impl Cutter {
         }
     }
 
-    /// Takes the ASCII letters `text` begins with, as far as they go on with a word and reach no limit;
-    /// returns how many. Most text is that, and [`step`](Self::step) has nothing to decide there.
-    fn letters(&mut self, text: &str) -> usize {
+    /// Takes what `text` begins with in one go if [`step`](Self::step) would have little to decide there:
+    /// ASCII letters after ASCII letters, and a blank between such. Most text is that. Returns how many
+    /// bytes it took.
+    fn words(&mut self, text: &str) -> usize {
         if !self.scanner.is_within_letters() {
             return 0;
         }
+        match *text.as_bytes() {
+            [c, ..] if c.is_ascii_alphabetic() => self.letters(text),
+            [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c.into()),
+            _ => 0,
+        }
+    }
+
+    /// Takes the letters `text` begins with, as far as they reach no limit.
+    fn letters(&mut self, text: &str) -> usize {
         let limit = self.letters_max().min(text.len());
         let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
         let run = &text.as_bytes()[..count];
-        let Some((last, rest)) = run.split_last() else { return 0 };
+        let Some(last) = run.last() else { return 0 };
         if self.waits_for_word() {
             self.next_word.extend(run);
         }
         self.scanner.letters(run);
-        self.clusters.letters(*last);
-        self.cluster = self.at.after(rest.len(), self.estimator.letters(rest));
-        self.at = self.cluster.after(1, self.estimator.letters(&[*last]));
+        self.clusters.letter(char::from(*last));
+        let (tokens, of_last) = self.estimator.letters(run);
+        self.cluster = self.at.after(count - 1, tokens - of_last);
+        self.at = self.at.after(count, tokens);
         self.ink = self.at.end;
         count
+    }
+
+    /// Takes a blank and the first letter of the next word, if this is prose and they reach no limit.
+    fn begin_word(&mut self, first: char) -> usize {
+        let Some(left) = self.scanner.left_in_prose() else { return 0 };
+        self.follow(' ', Script::Blank);
+        if self.is_over(self.at.after(2, LATIN_WORD)) {
+            return 0;
+        }
+        self.edge(self.at.edge(Boundary::Word));
+        let what = What::Word(left, Next::of(first));
+        self.waiting = Some(Waiting { at: self.at, ink: self.ink, what });
+        self.next_word.clear();
+        self.next_word.push(first);
+        self.scanner.begin_word(first);
+        self.clusters.letter(first);
+        self.cluster = self.at.after(1, self.estimator.push(' ', Script::Blank));
+        self.at = self.cluster.after(1, self.estimator.push(first, Script::Latin));
+        self.word = self.cluster.end;
+        self.ink = self.at.end;
+        2
     }
 
     /// So many letters more can neither end a block nor give a word an edge or overfill it.
@@ -363,7 +397,7 @@ impl Cutter {
 
     /// No block may be longer than the cap or the byte bound. `before` is where the last character begins.
     fn keep_bounds(&mut self, before: Mark) {
-        while self.is_over() {
+        while self.is_over(self.at) {
             if let Some(waiting) = self.waiting.take_if(|w| !matches!(w.what, What::Lines { .. })) {
                 self.resolve(waiting, Class::Word);
                 continue;
@@ -393,10 +427,10 @@ impl Cutter {
         self.cluster.edge(if blank { Boundary::Word } else { Boundary::Grapheme })
     }
 
-    fn is_over(&self) -> bool {
+    /// Would a block that goes on to `at` be too large?
+    fn is_over(&self, at: Mark) -> bool {
         let start = self.chooser.start();
-        self.at.tokens - start.tokens > self.chooser.cap()
-            || self.at.end - start.end > self.bytes_max
+        at.tokens - start.tokens > self.chooser.cap() || at.end - start.end > self.bytes_max
     }
 
     /// A cluster may take half a block at most, so that the cap holds with whole clusters: a letter under

@@ -144,6 +144,22 @@ impl Scanner {
         self.previous = run.last().copied().map(char::from);
     }
 
+    /// [`left`](Self::left) after an ASCII letter in prose.
+    pub(super) fn left_in_prose(&self) -> Option<Left> {
+        // A word that ends with a letter is no marker, dash or relation, and has no punctuation.
+        (self.mode() == Mode::Prose).then(|| Left { quoted: self.quoted, ..Left::default() })
+    }
+
+    /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
+    pub(super) fn begin_word(&mut self, first: char) {
+        self.after_word = self.word.kept > 1;
+        self.first = false;
+        self.last_term = Term::None;
+        self.word.clear();
+        self.word.push(first);
+        self.previous = Some(first);
+    }
+
     pub(super) fn is_within_letters(&self) -> bool {
         self.previous.is_some_and(|c| c.is_ascii_alphabetic())
     }

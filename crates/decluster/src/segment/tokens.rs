@@ -84,8 +84,8 @@ impl Estimator {
         }
     }
 
-    /// The share of ASCII letters that go on with a Latin word.
-    pub(super) fn letters(&mut self, run: &[u8]) -> u64 {
+    /// The share of ASCII letters that go on with a Latin word, and that of the last of them.
+    pub(super) fn letters(&mut self, run: &[u8]) -> (u64, u64) {
         let before = self.length;
         self.length = before.saturating_add(run.len() as u32);
         self.letters = match self.length {
@@ -95,7 +95,8 @@ impl Estimator {
             _ => 0,
         };
         let (free, cost) = self.letter_cost();
-        cost * u64::from(self.length.max(free) - before.max(free))
+        let dear = self.length.max(free) - before.max(free);
+        (cost * u64::from(dear), per_letter(self.length, free, cost))
     }
 
     fn latin(&mut self, c: char) -> u64 {
@@ -163,7 +164,8 @@ fn every(n: u32, period: u32) -> u64 {
     if n.is_multiple_of(period) { TOKEN } else { 0 }
 }
 
-const LATIN_WORD: u64 = 17;
+/// With its first letters.
+pub(super) const LATIN_WORD: u64 = 17;
 const LATIN_LETTER: u64 = 1;
 /// No letter after the first of a word costs more, if it is ASCII.
 pub(super) const LETTER_MAX: u64 = FOREIGN_LETTER;
