@@ -70,6 +70,7 @@ impl Chooser {
 
     /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
     /// block ends there.
+    #[inline]
     pub(super) fn offer(&mut self, at: Edge, class: Class, visible: bool) -> Option<Edge> {
         if at.end <= self.start.end || !visible {
             return None;

@@ -248,6 +248,7 @@ impl Scanner {
         self.backslash = false;
     }
 
+    #[inline]
     fn ink(&mut self, c: char, script: Script) {
         self.fence_or_code(c);
         if self.fence.is_none() && !self.code {

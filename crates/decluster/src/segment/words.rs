@@ -23,6 +23,7 @@ impl List {
         Self { words, slots }
     }
 
+    #[inline]
     pub(super) fn has(&self, word: &[u8]) -> bool {
         let mut slot = own_slot(word);
         while let Some(at) = self.slots[slot].checked_sub(1) {
