@@ -6,7 +6,7 @@ use super::chars::{self, Script};
 use super::choose::Chooser;
 use super::class::{self, Class, Left, Next, Term};
 use super::clusters::Clusters;
-use super::scan::{Scanner, Word};
+use super::scan::Scanner;
 use super::tokens::{Estimator, LATIN_WORD, LETTER_MAX, TOKEN};
 use super::{Boundary, Edge, SegmentConfig};
 
@@ -31,8 +31,6 @@ pub struct Cutter {
     /// The end of the last character that is not blank.
     ink: u64,
     waiting: Option<Waiting>,
-    /// What there is of the word that [`What::Word`] waits for.
-    next_word: Word,
     scanner: Scanner,
     estimator: Estimator,
     clusters: Clusters,
@@ -72,7 +70,7 @@ enum What {
     Lines { count: u32, code: bool },
     /// A blank; the next character tells, or asks for the next word.
     Blank(Left),
-    /// A blank and the beginning of the next word.
+    /// A blank and the beginning of the next word, which the scanner keeps.
     Word(Left, Next),
 }
 
@@ -90,7 +88,6 @@ impl Cutter {
             word: 0,
             ink: 0,
             waiting: None,
-            next_word: Word::default(),
             scanner: Scanner::default(),
             estimator: Estimator::default(),
             clusters: Clusters::default(),
@@ -121,7 +118,8 @@ impl Cutter {
         if let Some(waiting) = self.waiting.take() {
             match waiting.what {
                 What::Word(left, next) => {
-                    self.resolve(waiting, class::classify(left, next, self.next_word.bytes()));
+                    let word = self.scanner.word().bytes();
+                    self.resolve(waiting, class::classify(left, next, word));
                 }
                 What::Lines { .. } | What::Blank(_) => {}
             }
@@ -227,9 +225,6 @@ impl Cutter {
         let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
         let run = &text.as_bytes()[..count];
         let Some(last) = run.last() else { return 0 };
-        if self.waits_for_word() {
-            self.next_word.extend(run);
-        }
         self.scanner.letters(run);
         self.clusters.letter(char::from(*last));
         let (tokens, of_last) = self.estimator.letters(run);
@@ -249,8 +244,6 @@ impl Cutter {
         self.edge(self.at.edge(Boundary::Word));
         let what = What::Word(left, Next::of(first));
         self.waiting = Some(Waiting { at: self.at, ink: self.ink, what });
-        self.next_word.clear();
-        self.next_word.push(first);
         self.scanner.begin_word(first);
         self.clusters.letter(first);
         self.cluster = self.at.after(1, self.estimator.push(' ', Script::Blank));
@@ -266,12 +259,9 @@ impl Cutter {
         let tokens = self.chooser.quiet_until().saturating_sub(self.at.tokens);
         let bytes = (start + self.bytes_max).saturating_sub(self.at.end);
         let inside = (self.word + LONG_WORD).saturating_sub(self.at.end);
-        let word = if self.waits_for_word() { self.next_word.room() } else { usize::MAX };
+        let waits = matches!(self.waiting, Some(Waiting { what: What::Word(..), .. }));
+        let word = if waits { self.scanner.word().room() } else { usize::MAX };
         word.min((tokens / LETTER_MAX).min(bytes).min(inside) as usize)
-    }
-
-    fn waits_for_word(&self) -> bool {
-        matches!(self.waiting, Some(Waiting { what: What::Word(..), .. }))
     }
 
     /// What `c` says about the boundary that waits.
@@ -291,18 +281,16 @@ impl Cutter {
                 let next = Next::of(c);
                 if class::needs_word(left, next) {
                     waiting.what = What::Word(left, next);
-                    self.next_word.clear();
-                    self.next_word.push(c);
                     return;
                 }
                 class::classify(left, next, b"")
             }
             (What::Word(left, next), _) => {
-                if is_letter(c, script) && !self.next_word.is_full() {
-                    self.next_word.push(c);
+                let word = self.scanner.word();
+                if is_letter(c, script) && !word.is_full() {
                     return;
                 }
-                class::classify(left, next, self.next_word.bytes())
+                class::classify(left, next, word.bytes())
             }
         };
         if let Some(waiting) = self.waiting.take() {

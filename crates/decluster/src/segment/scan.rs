@@ -54,10 +54,6 @@ impl Word {
         if self.overflow { &[] } else { &self.bytes[..usize::from(self.kept)] }
     }
 
-    fn text(&self) -> &str {
-        core::str::from_utf8(self.bytes()).unwrap_or("")
-    }
-
     pub(super) fn is_full(&self) -> bool {
         self.overflow
     }
@@ -89,6 +85,8 @@ enum Math {
 pub(super) struct Scanner {
     previous: Option<char>,
     word: Word,
+    /// The word has characters of a script without blanks: it is none of those listed.
+    unspaced: bool,
     term: Term,
     closed: bool,
     /// The current word is the first of its line.
@@ -112,6 +110,7 @@ impl Default for Scanner {
         Self {
             previous: None,
             word: Word::default(),
+            unspaced: false,
             term: Term::None,
             closed: false,
             first: true,
@@ -152,10 +151,9 @@ impl Scanner {
 
     /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
     pub(super) fn begin_word(&mut self, first: char) {
-        self.after_word = self.word.kept > 1;
+        self.after_word = self.has_letters();
         self.first = false;
-        self.last_term = Term::None;
-        self.word.clear();
+        self.end_word();
         self.word.push(first);
         self.previous = Some(first);
     }
@@ -168,6 +166,11 @@ impl Scanner {
         self.fence.is_some()
     }
 
+    /// The current word, without openers.
+    pub(super) fn word(&self) -> &Word {
+        &self.word
+    }
+
     pub(super) fn previous(&self) -> Option<char> {
         self.previous
     }
@@ -178,12 +181,14 @@ impl Scanner {
 
     /// What the rules need to know of the text so far.
     pub(super) fn left(&self) -> Left {
+        let word = if self.unspaced { &[] } else { self.word.bytes() };
         let abbreviation = if self.term == Term::Period && !self.closed {
-            class::abbreviation(self.word.text().trim_end_matches('.'))
+            let word = core::str::from_utf8(word).unwrap_or("");
+            class::abbreviation(word.trim_end_matches('.'))
         } else {
             Abbreviation::None
         };
-        let (word, mode) = (self.word.bytes(), self.mode());
+        let mode = self.mode();
         Left {
             term: self.term,
             abbreviation,
@@ -232,7 +237,7 @@ impl Scanner {
         if self.word.is_empty() && self.term == Term::None {
             return; // in a run of blanks, or in an indent
         }
-        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.word.kept > 1;
+        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.has_letters();
         self.first = false;
         if self.math == Math::Dollar {
             self.math = Math::None;
@@ -240,9 +245,15 @@ impl Scanner {
         self.end_word();
     }
 
+    /// The word has more than one character, as far as blanks make words.
+    fn has_letters(&self) -> bool {
+        self.word.kept > 1 && !self.unspaced
+    }
+
     fn end_word(&mut self) {
         self.last_term = self.term;
         self.word.clear();
+        self.unspaced = false;
         self.term = Term::None;
         self.closed = false;
         self.backslash = false;
@@ -256,11 +267,10 @@ impl Scanner {
         }
         self.backslash = c == '\\' && !self.backslash;
         if script.without_blanks() {
-            // No word to remember, and nothing in it could be an abbreviation.
-            self.word.clear();
-            self.word.overflow = true;
+            self.unspaced = true;
             self.first = false;
-        } else if !(self.word.is_empty() && chars::is_opener(c)) {
+        }
+        if !(self.word.is_empty() && chars::is_opener(c)) {
             self.word.push(c);
         }
         if script.is_of_words() {
