@@ -9,7 +9,7 @@ pub(super) struct List {
 
 impl List {
     const fn new(words: &'static [&'static str]) -> Self {
-        assert!(words.len() < SLOTS / 2, "half of the slots stay free, so that searches are short");
+        assert!(words.len() <= u8::MAX as usize, "slots hold bytes");
         let mut slots = [0; SLOTS];
         let mut number = 0;
         while number < words.len() {
@@ -40,12 +40,13 @@ impl List {
 const fn own_slot(word: &[u8]) -> usize {
     match word {
         [] => 0,
-        [first, .., last] => (word.len() * 17 + *first as usize * 67 + *last as usize * 37) % SLOTS,
+        [first, .., last] => (word.len() * 17 + *first as usize * 31 + *last as usize * 13) % SLOTS,
         [only] => *only as usize % SLOTS,
     }
 }
 
-const SLOTS: usize = 256;
+/// So many that a word which is not listed nearly always meets a free one at once.
+const SLOTS: usize = 1024;
 
 /// Never end a sentence: titles, and what always introduces something.
 pub(super) static NEVER: List = List::new(&[
