@@ -20,6 +20,7 @@ pub(super) enum Script {
     Other,
 }
 
+#[inline]
 pub(super) fn script(c: char) -> Script {
     match ASCII.get(c as usize) {
         Some(script) => *script,
@@ -86,6 +87,20 @@ fn beyond_ascii(c: char) -> Script {
 }
 
 impl Script {
+    /// Letters and digits: no punctuation among them. (Indic has the danda.)
+    pub(super) const fn is_of_words(self) -> bool {
+        matches!(
+            self,
+            Self::Latin
+                | Self::Cased
+                | Self::Digit
+                | Self::Han
+                | Self::Kana
+                | Self::Hangul
+                | Self::Thai
+        )
+    }
+
     /// Text may be cut at any cluster of these, there being no blanks to cut at.
     pub(super) const fn without_blanks(self) -> bool {
         matches!(self, Self::Han | Self::Kana | Self::Thai)

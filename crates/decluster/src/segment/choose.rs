@@ -56,6 +56,12 @@ impl Chooser {
         self.limits.cap
     }
 
+    /// No block ends before the text has more tokens than this, unless a boundary is offered.
+    pub(super) fn quiet_until(&self) -> u64 {
+        let cap = self.start.tokens + self.limits.cap;
+        self.candidate.map_or(cap, |candidate| cap.min(candidate.tokens + self.limits.confirm))
+    }
+
     /// The candidate, if the text has gone on far enough past it: a block ends there.
     pub(super) fn confirmed(&mut self, tokens: u64) -> Option<Edge> {
         let candidate = self.candidate?;
@@ -64,6 +70,7 @@ impl Chooser {
 
     /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
     /// block ends there.
+    #[inline]
     pub(super) fn offer(&mut self, at: Edge, class: Class, visible: bool) -> Option<Edge> {
         if at.end <= self.start.end || !visible {
             return None;

@@ -135,7 +135,7 @@ pub(super) fn needs_word(left: Left, next: Next) -> bool {
 }
 
 /// The class of a boundary at a blank. `word` is the next word where [`needs_word`] asked for it.
-pub(super) fn classify(left: Left, next: Next, word: &str) -> Class {
+pub(super) fn classify(left: Left, next: Next, word: &[u8]) -> Class {
     match left.mode {
         Mode::Prose => prose(left, next, word),
         Mode::Display if left.relation => Class::Comma,
@@ -146,7 +146,7 @@ pub(super) fn classify(left: Left, next: Next, word: &str) -> Class {
 }
 
 #[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
-fn prose(left: Left, next: Next, word: &str) -> Class {
+fn prose(left: Left, next: Next, word: &[u8]) -> Class {
     if left.marker || (left.quoted && next == Next::Close) {
         return Class::Word;
     }
@@ -161,14 +161,14 @@ fn prose(left: Left, next: Next, word: &str) -> Class {
         Term::None if left.dash => Class::Strong,
         Term::None if left.thai || next == Next::Thai => Class::Comma,
         Term::None if matches!(next, Next::Open | Next::Relation) => Class::Conjunction,
-        Term::None if words::has(words::CONJUNCTIONS, word) => Class::Conjunction,
-        Term::None if words::has(words::PREPOSITIONS, word) => Class::Preposition,
+        Term::None if words::CONJUNCTIONS.has(word) => Class::Conjunction,
+        Term::None if words::PREPOSITIONS.has(word) => Class::Preposition,
         Term::None => Class::Word,
     }
 }
 
 #[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
-fn period(abbreviation: Abbreviation, next: Next, word: &str) -> Class {
+fn period(abbreviation: Abbreviation, next: Next, word: &[u8]) -> Class {
     let numeric = matches!(next, Next::Digit | Next::Open);
     match (abbreviation, next) {
         (Abbreviation::Never, _) => Class::Word,
@@ -177,14 +177,16 @@ fn period(abbreviation: Abbreviation, next: Next, word: &str) -> Class {
             Class::Strong
         }
         (_, Next::Lower) => Class::Word,
-        (Abbreviation::Maybe, Next::Letter) if !words::has(words::OPENERS, word) => Class::Word,
+        (Abbreviation::Maybe, Next::Letter) if !words::OPENERS.has(word) => Class::Word,
         (Abbreviation::Maybe, Next::Digit) => Class::Word,
-        (Abbreviation::Letter, Next::Letter) if word.chars().nth(1).is_none() => Class::Word,
-        (Abbreviation::Ordinal, Next::Letter) if words::has(words::AFTER_ORDINAL, word) => {
-            Class::Word
-        }
+        (Abbreviation::Letter, Next::Letter) if !has_second_letter(word) => Class::Word,
+        (Abbreviation::Ordinal, Next::Letter) if words::AFTER_ORDINAL.has(word) => Class::Word,
         _ => Class::Sentence,
     }
+}
+
+fn has_second_letter(word: &[u8]) -> bool {
+    core::str::from_utf8(word).is_ok_and(|word| word.chars().nth(1).is_some())
 }
 
 /// The class of a boundary without a blank, if there is one: after full-width punctuation, a long dash,
@@ -215,11 +217,11 @@ pub(super) fn abbreviation(word: &str) -> Abbreviation {
     let mut letters = word.chars();
     let (first, second) = (letters.next(), letters.next());
     let Some(first) = first else { return Abbreviation::None };
-    if words::has(words::NEVER, word) {
+    if words::NEVER.has(word.as_bytes()) {
         Abbreviation::Never
-    } else if words::has(words::NUMBER, word) {
+    } else if words::NUMBER.has(word.as_bytes()) {
         Abbreviation::Number
-    } else if words::has(words::MAYBE, word) {
+    } else if words::MAYBE.has(word.as_bytes()) {
         Abbreviation::Maybe
     } else if first.is_ascii_digit() {
         let day = word.len() <= 2 && word.bytes().all(|b| b.is_ascii_digit());
@@ -253,13 +255,13 @@ mod tests {
     #[test]
     fn full_stops() {
         let left = after(Term::Period);
-        assert_eq!(classify(left, Next::Letter, ""), Class::Sentence);
-        assert_eq!(classify(left, Next::Lower, ""), Class::Strong);
+        assert_eq!(classify(left, Next::Letter, b""), Class::Sentence);
+        assert_eq!(classify(left, Next::Lower, b""), Class::Strong);
         let left = Left { abbreviation: Abbreviation::Never, ..left };
-        assert_eq!(classify(left, Next::Letter, ""), Class::Word);
+        assert_eq!(classify(left, Next::Letter, b""), Class::Word);
         let left = Left { abbreviation: Abbreviation::Ordinal, ..left };
-        assert_eq!(classify(left, Next::Letter, "Juni"), Class::Word);
-        assert_eq!(classify(left, Next::Letter, "Then"), Class::Sentence);
+        assert_eq!(classify(left, Next::Letter, b"Juni"), Class::Word);
+        assert_eq!(classify(left, Next::Letter, b"Then"), Class::Sentence);
     }
 
     #[test]
@@ -278,17 +280,17 @@ mod tests {
     fn words_without_punctuation() {
         let left = after(Term::None);
         assert!(needs_word(left, Next::Lower));
-        assert_eq!(classify(left, Next::Lower, "because"), Class::Conjunction);
-        assert_eq!(classify(left, Next::Lower, "with"), Class::Preposition);
-        assert_eq!(classify(left, Next::Lower, "house"), Class::Word);
-        assert_eq!(classify(left, Next::Open, ""), Class::Conjunction);
+        assert_eq!(classify(left, Next::Lower, b"because"), Class::Conjunction);
+        assert_eq!(classify(left, Next::Lower, b"with"), Class::Preposition);
+        assert_eq!(classify(left, Next::Lower, b"house"), Class::Word);
+        assert_eq!(classify(left, Next::Open, b""), Class::Conjunction);
     }
 
     #[test]
     fn formulas_and_code_have_no_sentences() {
         for mode in [Mode::Inline, Mode::Code] {
             let left = Left { mode, ..after(Term::Period) };
-            assert_eq!(classify(left, Next::Letter, ""), Class::Word);
+            assert_eq!(classify(left, Next::Letter, b""), Class::Word);
         }
     }
 

@@ -11,6 +11,7 @@ use super::chars::is_plain;
 /// The last cluster seen, which the next character may extend.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clusters {
+    /// Empty while it is only `previous`, as most are, or CR LF, which nothing extends.
     last: String,
     previous: Option<char>,
 }
@@ -22,14 +23,18 @@ impl Clusters {
             None => true,
             Some(p) if p.is_ascii() && c.is_ascii() => !(p == '\r' && c == '\n'),
             Some(p) if is_plain(p) && is_plain(c) => true,
-            Some(_) => self.ask(c),
+            Some(p) => self.ask(p, c),
         };
         if begins {
             self.last.clear();
         }
-        self.last.push(c);
         self.previous = Some(c);
         begins
+    }
+
+    /// Takes ASCII letters and blanks after such, each a cluster of its own. Only the last one matters.
+    pub(super) fn letter(&mut self, last: char) {
+        self.previous = Some(last);
     }
 
     /// Nothing that follows can join what has been seen: after a control character other than CR.
@@ -38,16 +43,18 @@ impl Clusters {
     }
 
     /// Forgets all but the last character: where a cluster had to be broken for its size.
-    pub(super) fn break_before(&mut self, c: char) {
+    pub(super) fn break_before_last(&mut self) {
         self.last.clear();
-        self.last.push(c);
     }
 
-    fn ask(&mut self, c: char) -> bool {
+    /// Leaves the cluster with `c` in `last`.
+    fn ask(&mut self, p: char, c: char) -> bool {
+        if self.last.is_empty() {
+            self.last.push(p);
+        }
         let at = self.last.len();
         self.last.push(c);
         let begins = GraphemeCursor::new(at, self.last.len(), true).is_boundary(&self.last, 0);
-        self.last.truncate(at);
         // The text is whole, so the cursor never asks for more context.
         begins.unwrap_or(false)
     }

@@ -6,8 +6,8 @@ use super::chars::{self, Script};
 use super::choose::Chooser;
 use super::class::{self, Class, Left, Next, Term};
 use super::clusters::Clusters;
-use super::scan::{Scanner, Word};
-use super::tokens::{Estimator, TOKEN};
+use super::scan::Scanner;
+use super::tokens::{Estimator, LATIN_WORD, LETTER_MAX, TOKEN};
 use super::{Boundary, Edge, SegmentConfig};
 
 /// Finds where a text may be cut and where its blocks end. Offsets only: the text stays with the caller.
@@ -46,6 +46,10 @@ struct Mark {
 }
 
 impl Mark {
+    fn after(self, bytes: usize, tokens: u64) -> Self {
+        Self { end: self.end + bytes as u64, tokens: self.tokens + tokens }
+    }
+
     fn edge(self, boundary: Boundary) -> Edge {
         Edge { end: self.end, tokens: self.tokens, boundary }
     }
@@ -66,8 +70,8 @@ enum What {
     Lines { count: u32, code: bool },
     /// A blank; the next character tells, or asks for the next word.
     Blank(Left),
-    /// A blank and the beginning of the next word.
-    Word(Left, Next, Word),
+    /// A blank and the beginning of the next word, which the scanner keeps.
+    Word(Left, Next),
 }
 
 impl Cutter {
@@ -94,8 +98,16 @@ impl Cutter {
 
     /// More text of the run. Linear in its length.
     pub fn push(&mut self, text: &str) {
-        for c in text.chars() {
-            self.step(c);
+        let mut chars = text.chars();
+        loop {
+            let rest = chars.as_str();
+            let taken = self.words(rest);
+            if taken > 0 {
+                chars = rest[taken..].chars();
+            } else {
+                let Some(c) = chars.next() else { return };
+                self.step(c);
+            }
         }
     }
 
@@ -105,8 +117,9 @@ impl Cutter {
         let standing = self.standing();
         if let Some(waiting) = self.waiting.take() {
             match waiting.what {
-                What::Word(left, next, word) => {
-                    self.resolve(waiting, class::classify(left, next, word.text()));
+                What::Word(left, next) => {
+                    let word = self.scanner.word().bytes();
+                    self.resolve(waiting, class::classify(left, next, word));
                 }
                 What::Lines { .. } | What::Blank(_) => {}
             }
@@ -176,10 +189,10 @@ impl Cutter {
         self.scanner.push(c, script);
         let before = self.at;
         let spent = self.at.tokens - self.cluster.tokens;
-        self.at.end += c.len_utf8() as u64;
-        self.at.tokens +=
-            self.estimator.push(c, script).min(self.cluster_cost_max().saturating_sub(spent));
-        self.keep_bounds(c, before);
+        let cost = self.estimator.push(c, script);
+        self.at =
+            before.after(c.len_utf8(), cost.min(self.cluster_cost_max().saturating_sub(spent)));
+        self.keep_bounds(before);
         match script {
             Script::Newline => self.newline(c),
             Script::Blank => self.word = self.at.end,
@@ -192,40 +205,96 @@ impl Cutter {
         }
     }
 
+    /// Takes what `text` begins with in one go if [`step`](Self::step) would have little to decide there:
+    /// ASCII letters after ASCII letters, and a blank between such. Most text is that. Returns how many
+    /// bytes it took.
+    fn words(&mut self, text: &str) -> usize {
+        if !self.scanner.is_within_letters() {
+            return 0;
+        }
+        match *text.as_bytes() {
+            [c, ..] if c.is_ascii_alphabetic() => self.letters(text),
+            [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c.into()),
+            _ => 0,
+        }
+    }
+
+    /// Takes the letters `text` begins with, as far as they reach no limit.
+    fn letters(&mut self, text: &str) -> usize {
+        let limit = self.letters_max().min(text.len());
+        let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
+        let run = &text.as_bytes()[..count];
+        let Some(last) = run.last() else { return 0 };
+        self.scanner.letters(run);
+        self.clusters.letter(char::from(*last));
+        let (tokens, of_last) = self.estimator.letters(run);
+        self.cluster = self.at.after(count - 1, tokens - of_last);
+        self.at = self.at.after(count, tokens);
+        self.ink = self.at.end;
+        count
+    }
+
+    /// Takes a blank and the first letter of the next word, if this is prose and they reach no limit.
+    fn begin_word(&mut self, first: char) -> usize {
+        let Some(left) = self.scanner.left_in_prose() else { return 0 };
+        self.follow(' ', Script::Blank);
+        if self.is_over(self.at.after(2, LATIN_WORD)) {
+            return 0;
+        }
+        self.edge(self.at.edge(Boundary::Word));
+        let what = What::Word(left, Next::of(first));
+        self.waiting = Some(Waiting { at: self.at, ink: self.ink, what });
+        self.scanner.begin_word(first);
+        self.clusters.letter(first);
+        self.cluster = self.at.after(1, self.estimator.push(' ', Script::Blank));
+        self.at = self.cluster.after(1, self.estimator.push(first, Script::Latin));
+        self.word = self.cluster.end;
+        self.ink = self.at.end;
+        2
+    }
+
+    /// So many letters more can neither end a block nor give a word an edge or overfill it.
+    fn letters_max(&self) -> usize {
+        let start = self.chooser.start().end;
+        let tokens = self.chooser.quiet_until().saturating_sub(self.at.tokens);
+        let bytes = (start + self.bytes_max).saturating_sub(self.at.end);
+        let inside = (self.word + LONG_WORD).saturating_sub(self.at.end);
+        let waits = matches!(self.waiting, Some(Waiting { what: What::Word(..), .. }));
+        let word = if waits { self.scanner.word().room() } else { usize::MAX };
+        word.min((tokens / LETTER_MAX).min(bytes).min(inside) as usize)
+    }
+
     /// What `c` says about the boundary that waits.
+    #[inline]
     fn follow(&mut self, c: char, script: Script) {
-        let Some(mut waiting) = self.waiting.take() else { return };
-        match (waiting.what, script) {
+        let Some(waiting) = &mut self.waiting else { return };
+        let class = match (waiting.what, script) {
             (What::Lines { .. }, Script::Newline)
-            | (What::Lines { .. } | What::Blank(_), Script::Blank) => {
-                self.waiting = Some(waiting);
+            | (What::Lines { .. } | What::Blank(_), Script::Blank) => return,
+            (What::Lines { count, code }, _) if count > 1 && !code => Class::Paragraph,
+            (What::Lines { .. }, _) => Class::Line,
+            (What::Blank(_), Script::Newline) => {
+                self.waiting = None; // the line's end takes its place
+                return;
             }
-            (What::Lines { count, code }, _) => {
-                let class = if count > 1 && !code { Class::Paragraph } else { Class::Line };
-                self.resolve(waiting, class);
-            }
-            // The line's end takes its place.
-            (What::Blank(_), Script::Newline) => {}
             (What::Blank(left), _) => {
                 let next = Next::of(c);
                 if class::needs_word(left, next) {
-                    let mut word = Word::default();
-                    word.push(c);
-                    waiting.what = What::Word(left, next, word);
-                    self.waiting = Some(waiting);
-                } else {
-                    self.resolve(waiting, class::classify(left, next, ""));
+                    waiting.what = What::Word(left, next);
+                    return;
                 }
+                class::classify(left, next, b"")
             }
-            (What::Word(left, next, mut word), _) => {
+            (What::Word(left, next), _) => {
+                let word = self.scanner.word();
                 if is_letter(c, script) && !word.is_full() {
-                    word.push(c);
-                    waiting.what = What::Word(left, next, word);
-                    self.waiting = Some(waiting);
-                } else {
-                    self.resolve(waiting, class::classify(left, next, word.text()));
+                    return;
                 }
+                class::classify(left, next, word.bytes())
             }
+        };
+        if let Some(waiting) = self.waiting.take() {
+            self.resolve(waiting, class);
         }
     }
 
@@ -320,9 +389,9 @@ impl Cutter {
         }
     }
 
-    /// No block may be longer than the cap or the byte bound. `before` is where `c`, just taken, begins.
-    fn keep_bounds(&mut self, c: char, before: Mark) {
-        while self.is_over() {
+    /// No block may be longer than the cap or the byte bound. `before` is where the last character begins.
+    fn keep_bounds(&mut self, before: Mark) {
+        while self.is_over(self.at) {
             if let Some(waiting) = self.waiting.take_if(|w| !matches!(w.what, What::Lines { .. })) {
                 self.resolve(waiting, Class::Word);
                 continue;
@@ -335,7 +404,7 @@ impl Cutter {
                 // One cluster larger than a block: the only place where a cluster is broken.
                 let end = self.chooser.force(before.edge(Boundary::Grapheme));
                 self.end_block(end);
-                self.clusters.break_before(c);
+                self.clusters.break_before_last();
                 self.cluster = before;
             } else {
                 return;
@@ -352,10 +421,10 @@ impl Cutter {
         self.cluster.edge(if blank { Boundary::Word } else { Boundary::Grapheme })
     }
 
-    fn is_over(&self) -> bool {
+    /// Would a block that goes on to `at` be too large?
+    fn is_over(&self, at: Mark) -> bool {
         let start = self.chooser.start();
-        self.at.tokens - start.tokens > self.chooser.cap()
-            || self.at.end - start.end > self.bytes_max
+        at.tokens - start.tokens > self.chooser.cap() || at.end - start.end > self.bytes_max
     }
 
     /// A cluster may take half a block at most, so that the cap holds with whole clusters: a letter under

@@ -17,6 +17,11 @@ pub(super) struct Word {
 }
 
 impl Word {
+    pub(super) fn clear(&mut self) {
+        self.kept = 0;
+        self.overflow = false;
+    }
+
     pub(super) fn push(&mut self, c: char) {
         let at = usize::from(self.kept);
         if self.overflow || at + c.len_utf8() > WORD_BYTES {
@@ -27,12 +32,26 @@ impl Word {
         self.kept += c.len_utf8() as u8;
     }
 
-    /// The word; nothing if it is longer than any listed word.
-    pub(super) fn text(&self) -> &str {
+    /// [`push`](Self::push) for a run of ASCII.
+    pub(super) fn extend(&mut self, run: &[u8]) {
         if self.overflow {
-            return "";
+            return;
         }
-        core::str::from_utf8(&self.bytes[..usize::from(self.kept)]).unwrap_or("")
+        let kept = usize::from(self.kept);
+        let fits = run.len().min(self.room());
+        self.bytes[kept..kept + fits].copy_from_slice(&run[..fits]);
+        self.kept += fits as u8;
+        self.overflow = fits < run.len();
+    }
+
+    /// So many bytes more are kept.
+    pub(super) fn room(&self) -> usize {
+        if self.overflow { 0 } else { WORD_BYTES - usize::from(self.kept) }
+    }
+
+    /// The word; nothing if it is longer than any listed word.
+    pub(super) fn bytes(&self) -> &[u8] {
+        if self.overflow { &[] } else { &self.bytes[..usize::from(self.kept)] }
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -66,6 +85,8 @@ enum Math {
 pub(super) struct Scanner {
     previous: Option<char>,
     word: Word,
+    /// The word has characters of a script without blanks: it is none of those listed.
+    unspaced: bool,
     term: Term,
     closed: bool,
     /// The current word is the first of its line.
@@ -89,6 +110,7 @@ impl Default for Scanner {
         Self {
             previous: None,
             word: Word::default(),
+            unspaced: false,
             term: Term::None,
             closed: false,
             first: true,
@@ -105,6 +127,7 @@ impl Default for Scanner {
 }
 
 impl Scanner {
+    #[inline]
     pub(super) fn push(&mut self, c: char, script: Script) {
         match script {
             Script::Newline => self.newline(c),
@@ -114,8 +137,38 @@ impl Scanner {
         self.previous = Some(c);
     }
 
+    /// [`push`](Self::push) for ASCII letters after an ASCII letter, which change nothing but the word.
+    pub(super) fn letters(&mut self, run: &[u8]) {
+        self.word.extend(run);
+        self.previous = run.last().copied().map(char::from);
+    }
+
+    /// [`left`](Self::left) after an ASCII letter in prose.
+    pub(super) fn left_in_prose(&self) -> Option<Left> {
+        // A word that ends with a letter is no marker, dash or relation, and has no punctuation.
+        (self.mode() == Mode::Prose).then(|| Left { quoted: self.quoted, ..Left::default() })
+    }
+
+    /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
+    pub(super) fn begin_word(&mut self, first: char) {
+        self.after_word = self.has_letters();
+        self.first = false;
+        self.end_word();
+        self.word.push(first);
+        self.previous = Some(first);
+    }
+
+    pub(super) fn is_within_letters(&self) -> bool {
+        self.previous.is_some_and(|c| c.is_ascii_alphabetic())
+    }
+
     pub(super) fn in_fence(&self) -> bool {
         self.fence.is_some()
+    }
+
+    /// The current word, without openers.
+    pub(super) fn word(&self) -> &Word {
+        &self.word
     }
 
     pub(super) fn previous(&self) -> Option<char> {
@@ -128,20 +181,22 @@ impl Scanner {
 
     /// What the rules need to know of the text so far.
     pub(super) fn left(&self) -> Left {
+        let word = if self.unspaced { &[] } else { self.word.bytes() };
         let abbreviation = if self.term == Term::Period && !self.closed {
-            class::abbreviation(self.word.text().trim_end_matches('.'))
+            let word = core::str::from_utf8(word).unwrap_or("");
+            class::abbreviation(word.trim_end_matches('.'))
         } else {
             Abbreviation::None
         };
-        let (word, mode) = (self.word.text(), self.mode());
+        let mode = self.mode();
         Left {
             term: self.term,
             abbreviation,
             mode,
             marker: self.first && is_marker(word),
-            dash: matches!(word, "–" | "--") || (word == "-" && self.after_word),
+            dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
             relation: matches!(mode, Mode::Inline | Mode::Display)
-                && (words::has(words::RELATIONS, word) || word.ends_with("\\\\")),
+                && (words::RELATIONS.has(word) || word.ends_with(br"\\")),
             quoted: self.quoted,
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
         }
@@ -182,7 +237,7 @@ impl Scanner {
         if self.word.is_empty() && self.term == Term::None {
             return; // in a run of blanks, or in an indent
         }
-        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.word.kept > 1;
+        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.has_letters();
         self.first = false;
         if self.math == Math::Dollar {
             self.math = Math::None;
@@ -190,14 +245,21 @@ impl Scanner {
         self.end_word();
     }
 
+    /// The word has more than one character, as far as blanks make words.
+    fn has_letters(&self) -> bool {
+        self.word.kept > 1 && !self.unspaced
+    }
+
     fn end_word(&mut self) {
         self.last_term = self.term;
-        self.word = Word::default();
+        self.word.clear();
+        self.unspaced = false;
         self.term = Term::None;
         self.closed = false;
         self.backslash = false;
     }
 
+    #[inline]
     fn ink(&mut self, c: char, script: Script) {
         self.fence_or_code(c);
         if self.fence.is_none() && !self.code {
@@ -205,15 +267,19 @@ impl Scanner {
         }
         self.backslash = c == '\\' && !self.backslash;
         if script.without_blanks() {
-            // No word to remember, and nothing in it could be an abbreviation.
-            self.word = Word::default();
-            self.word.overflow = true;
+            self.unspaced = true;
             self.first = false;
-        } else if !(self.word.is_empty() && chars::is_opener(c)) {
+        }
+        if !(self.word.is_empty() && chars::is_opener(c)) {
             self.word.push(c);
         }
-        self.quote(c);
-        self.punctuate(c);
+        if script.is_of_words() {
+            self.term = Term::None;
+            self.closed = false;
+        } else {
+            self.quote(c);
+            self.punctuate(c);
+        }
     }
 
     /// « enfin. »: the closing mark stands alone, and what ended before it ends after it.
@@ -298,8 +364,8 @@ impl Scanner {
 }
 
 /// "3.", "12)", "a)", "-", "*", "•", "#": what a line of a list or a heading begins with.
-fn is_marker(word: &str) -> bool {
-    match word.as_bytes() {
+fn is_marker(word: &[u8]) -> bool {
+    match word {
         [] => false,
         [b'-' | b'+' | b'|' | b'>'] => true,
         bytes if bytes.iter().all(|b| *b == b'#') => true,
@@ -307,7 +373,7 @@ fn is_marker(word: &str) -> bool {
             head.iter().all(u8::is_ascii_digit)
                 || (head.len() == 1 && head[0].is_ascii_alphabetic() && head[0] != b'I')
         }
-        _ => matches!(word, "•" | "–" | "·"),
+        _ => ["•", "–", "·"].iter().any(|mark| mark.as_bytes() == word),
     }
 }
 

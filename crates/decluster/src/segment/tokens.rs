@@ -38,6 +38,7 @@ enum Run {
 
 impl Estimator {
     /// The share of `c`, in sixteenths.
+    #[inline]
     pub(super) fn push(&mut self, c: char, script: Script) -> u64 {
         let late = match (self.run, script) {
             (Run::Apostrophe, Script::Latin) => {
@@ -83,27 +84,43 @@ impl Estimator {
         }
     }
 
+    /// The share of ASCII letters that go on with a Latin word, and that of the last of them.
+    pub(super) fn letters(&mut self, run: &[u8]) -> (u64, u64) {
+        let before = self.length;
+        self.length = before.saturating_add(run.len() as u32);
+        self.letters = match self.length {
+            ..=4 => run
+                .iter()
+                .fold(self.letters, |word, letter| append(word, letter.to_ascii_lowercase())),
+            _ => 0,
+        };
+        let (free, cost) = self.letter_cost();
+        let dear = self.length.max(free) - before.max(free);
+        (cost * u64::from(dear), per_letter(self.length, free, cost))
+    }
+
     fn latin(&mut self, c: char) -> u64 {
         let n = self.enter(Run::Latin);
         let mark = if c.is_ascii() || (self.marked && n > 1) { 0 } else { LATIN_MARK };
         self.marked = !c.is_ascii() || (self.marked && n > 1);
-        let letter = u32::from(c.to_ascii_lowercase() as u8);
+        let letter = c.to_ascii_lowercase() as u8;
         self.letters = match n {
-            1 => letter,
-            2..=4 => self.letters << 8 | letter,
+            1 => append(0, letter),
+            2..=4 => append(self.letters, letter),
             _ => 0,
         };
-        mark + if n == 1 {
-            LATIN_WORD
-        } else if self.foreign >= FOREIGN {
-            per_letter(n, 3, FOREIGN_LETTER)
-        } else {
-            per_letter(n, 6, LATIN_LETTER)
-        }
+        let (free, cost) = self.letter_cost();
+        mark + if n == 1 { LATIN_WORD } else { per_letter(n, free, cost) }
+    }
+
+    /// How many letters of a word come with it, and what each further one costs.
+    fn letter_cost(&self) -> (u32, u64) {
+        if self.foreign >= FOREIGN { (3, FOREIGN_LETTER) } else { (6, LATIN_LETTER) }
     }
 
     fn word_ends(&mut self) {
-        if ENGLISH.contains(&self.letters) {
+        // All twelve are compared, at once: where a search would stop is hard for the processor to guess.
+        if ENGLISH.iter().filter(|word| **word == self.letters).count() > 0 {
             self.foreign = self.foreign.saturating_sub(ENGLISH_WORD);
         } else if self.length > 1 {
             self.foreign = (self.foreign + 1).min(FOREIGN_MAX);
@@ -135,6 +152,10 @@ impl Estimator {
     }
 }
 
+fn append(letters: u32, letter: u8) -> u32 {
+    letters << 8 | u32::from(letter)
+}
+
 fn per_letter(n: u32, free: u32, cost: u64) -> u64 {
     if n > free { cost } else { 0 }
 }
@@ -144,8 +165,11 @@ fn every(n: u32, period: u32) -> u64 {
     if n.is_multiple_of(period) { TOKEN } else { 0 }
 }
 
-const LATIN_WORD: u64 = 17;
+/// With its first letters.
+pub(super) const LATIN_WORD: u64 = 17;
 const LATIN_LETTER: u64 = 1;
+/// No letter after the first of a word costs more, if it is ASCII.
+pub(super) const LETTER_MAX: u64 = FOREIGN_LETTER;
 const LATIN_MARK: u64 = 6;
 /// The vocabulary knows English words whole and cuts those of other languages. A language shows in its
 /// small words: in English one in four is in the list below, so that this many others in a row say that

@@ -1,35 +1,78 @@
-//! Word lists. Data only; every list is sorted by bytes so that it can be searched by halves.
+//! Word lists. Data only, hashed at compile time: nearly every word of a text is looked up.
 
-/// Is `word` in one of the lists below?
-pub(super) fn has(list: &[&str], word: &str) -> bool {
-    list.binary_search(&word).is_ok()
+/// A set of words.
+pub(super) struct List {
+    words: &'static [&'static str],
+    /// Positions in `words`, counted from 1; 0 is free. A word is in the first free slot from its own on.
+    slots: [u8; SLOTS],
 }
 
+impl List {
+    const fn new(words: &'static [&'static str]) -> Self {
+        assert!(words.len() <= u8::MAX as usize, "slots hold bytes");
+        let mut slots = [0; SLOTS];
+        let mut number = 0;
+        while number < words.len() {
+            let mut slot = own_slot(words[number].as_bytes());
+            while slots[slot] != 0 {
+                slot = (slot + 1) % SLOTS;
+            }
+            number += 1;
+            slots[slot] = number as u8;
+        }
+        Self { words, slots }
+    }
+
+    #[inline]
+    pub(super) fn has(&self, word: &[u8]) -> bool {
+        let mut slot = own_slot(word);
+        while let Some(at) = self.slots[slot].checked_sub(1) {
+            if self.words[usize::from(at)].as_bytes() == word {
+                return true;
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+        false
+    }
+}
+
+/// Length, first and last letter tell most words apart.
+const fn own_slot(word: &[u8]) -> usize {
+    match word {
+        [] => 0,
+        [first, .., last] => (word.len() * 17 + *first as usize * 31 + *last as usize * 13) % SLOTS,
+        [only] => *only as usize % SLOTS,
+    }
+}
+
+/// So many that a word which is not listed nearly always meets a free one at once.
+const SLOTS: usize = 1024;
+
 /// Never end a sentence: titles, and what always introduces something.
-pub(super) const NEVER: &[&str] = &[
+pub(super) static NEVER: List = List::new(&[
     "Dipl", "Dr", "Drs", "Fr", "Gen", "Hon", "Hr", "Ing", "M", "MM", "Messrs", "Mlle", "Mme", "Mr",
     "Mrs", "Ms", "Mt", "Prof", "Rep", "Rev", "Sen", "Sr", "Sra", "Srta", "St", "bzgl", "bzw", "ca",
     "cf", "d.h", "e.g", "eg", "evtl", "ggf", "i.e", "ie", "inkl", "p.ej", "sog", "u.a", "vs",
     "z.B", "z.T", "zzgl", "т.е", "т.к",
-];
+]);
 
 /// Do not end a sentence before a number.
-pub(super) const NUMBER: &[&str] = &[
+pub(super) static NUMBER: List = List::new(&[
     "Abb", "Abs", "Art", "Aufl", "Bd", "Ch", "Eq", "Eqs", "Fig", "Figs", "Kap", "Lem", "No", "Nos",
     "Nr", "Núm", "Prop", "S", "Sec", "Tab", "Thm", "Vol", "art", "ch", "eq", "fig", "no", "nr",
     "núm", "p", "pg", "pp", "sec", "vol", "гл", "рис", "с", "стр",
-];
+]);
 
 /// May end a sentence; do when a common opener follows.
-pub(super) const MAYBE: &[&str] = &[
+pub(super) static MAYBE: List = List::new(&[
     "Apr", "Aug", "Ave", "Bros", "Co", "Corp", "Dec", "Dept", "Feb", "Inc", "Jan", "Jr", "Jul",
     "Jun", "Ltd", "Mar", "Nov", "Oct", "Ph.D", "Rd", "Sep", "Sept", "al", "approx", "dept", "est",
     "etc", "ft", "hrs", "lb", "lbs", "max", "min", "mins", "oz", "resp", "usw", "г", "др", "руб",
     "т.д", "т.п",
-];
+]);
 
 /// Follow a day's ordinal in German ("12. Juni"), so that the dot is not a full stop.
-pub(super) const AFTER_ORDINAL: &[&str] = &[
+pub(super) static AFTER_ORDINAL: List = List::new(&[
     "April",
     "August",
     "Dezember",
@@ -49,10 +92,10 @@ pub(super) const AFTER_ORDINAL: &[&str] = &[
     "September",
     "Tag",
     "Woche",
-];
+]);
 
 /// Begin sentences often enough to prove that an abbreviation before them ended one.
-pub(super) const OPENERS: &[&str] = &[
+pub(super) static OPENERS: List = List::new(&[
     "A",
     "After",
     "All",
@@ -155,10 +198,10 @@ pub(super) const OPENERS: &[&str] = &[
     "Так",
     "Теперь",
     "Это",
-];
+]);
 
 /// Conjunctions and relative words: a clause begins before them.
-pub(super) const CONJUNCTIONS: &[&str] = &[
+pub(super) static CONJUNCTIONS: List = List::new(&[
     "aber",
     "als",
     "although",
@@ -264,10 +307,10 @@ pub(super) const CONJUNCTIONS: &[&str] = &[
     "যদি",
     "যা",
     "সুতরাং",
-];
+]);
 
 /// Prepositions, "that" and "to": the last resort before any blank.
-pub(super) const PREPOSITIONS: &[&str] = &[
+pub(super) static PREPOSITIONS: List = List::new(&[
     "about",
     "across",
     "after",
@@ -355,10 +398,10 @@ pub(super) const PREPOSITIONS: &[&str] = &[
     "জন্য",
     "থেকে",
     "সাথে",
-];
+]);
 
 /// Relation signs of formulas: a displayed formula may be broken after them.
-pub(super) const RELATIONS: &[&str] = &[
+pub(super) static RELATIONS: List = List::new(&[
     "&=",
     "&\\le",
     "&\\leq",
@@ -407,29 +450,46 @@ pub(super) const RELATIONS: &[&str] = &[
     "≤",
     "≥",
     "⟹",
-];
+]);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    static ALL: [&List; 8] = [
+        &NEVER,
+        &NUMBER,
+        &MAYBE,
+        &AFTER_ORDINAL,
+        &OPENERS,
+        &CONJUNCTIONS,
+        &PREPOSITIONS,
+        &RELATIONS,
+    ];
+
     #[test]
     fn lists_are_sorted() {
-        for list in
-            [NEVER, NUMBER, MAYBE, AFTER_ORDINAL, OPENERS, CONJUNCTIONS, PREPOSITIONS, RELATIONS]
-        {
-            for pair in list.windows(2) {
+        for list in ALL {
+            for pair in list.words.windows(2) {
                 assert!(pair[0] < pair[1], "{pair:?}");
             }
         }
     }
 
     #[test]
+    fn lists_have_their_words_and_no_others() {
+        for list in ALL {
+            for word in ALL.iter().flat_map(|other| other.words) {
+                assert_eq!(list.has(word.as_bytes()), list.words.contains(word), "{word:?}");
+            }
+            assert!(!list.has(b"") && !list.has(b"x"));
+        }
+    }
+
+    #[test]
     fn words_fit_the_scanner() {
-        for list in
-            [NEVER, NUMBER, MAYBE, AFTER_ORDINAL, OPENERS, CONJUNCTIONS, PREPOSITIONS, RELATIONS]
-        {
-            assert!(list.iter().all(|word| word.len() < super::super::scan::WORD_BYTES));
+        for list in ALL {
+            assert!(list.words.iter().all(|word| word.len() < super::super::scan::WORD_BYTES));
         }
     }
 }
