@@ -45,6 +45,8 @@ const STREAMS: usize = 60;
 const LEAST: u64 = 60;
 /// Where streams are cut.
 const END_OF_STREAM: Nanos = Nanos::from_secs(40);
+/// The default.
+const MAX_DELAY: Nanos = Nanos::from_millis(1_500);
 /// Seeds of the made traces: for tuning, and held out.
 const SEEDS: [u64; 2] = [7, 99];
 
@@ -52,7 +54,7 @@ fn report() -> Result<String, Error> {
     let sets = sets()?;
     let mut out = String::new();
     for (name, traces, texts) in &sets {
-        let study = Study::new(traces.clone(), texts, Nanos::from_millis(1_500));
+        let study = Study::new(traces.clone(), texts, MAX_DELAY);
         table(&mut out, name, &study)?;
     }
     blocks(&mut out, &sets)?;
@@ -103,7 +105,7 @@ fn blocks(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         "| set | below 30 tokens/s | 30 to 60 | 60 to 100 | above |\n| --- | --- | --- | --- | --- |"
     )?;
     for (name, traces, texts) in sets {
-        let study = Study::new(traces.clone(), texts, Nanos::from_millis(1_500));
+        let study = Study::new(traces.clone(), texts, MAX_DELAY);
         let shares = study.engine(&Config::default()).blocks.map(|b: Blocks| {
             let share = |cut: u32| 100.0 * f64::from(cut) / f64::from(b.all.max(1));
             format!("{:.1} ({:.1})", share(b.cut), share(b.cut - b.cut_first))
@@ -141,7 +143,8 @@ fn clusters(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     writeln!(out, "### Clusters: at most 12 + 1.5 v w tokens in any time w (`word`, balanced)\n")?;
     writeln!(
         out,
-        "v is the stream's mean rate, known only afterwards; the guard has its own estimate. Percent of pieces.\n"
+        "v is the stream's mean rate (silences beyond `max_delay` do not dilute it), known only afterwards; the \
+         guard has its own estimate. Percent of pieces.\n"
     )?;
     writeln!(
         out,
@@ -149,9 +152,12 @@ fn clusters(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     )?;
     writeln!(out, "| --- | --- | --- | --- | --- |")?;
     for (name, traces, texts) in sets {
-        let played = Study::new(traces.clone(), texts, Nanos::from_millis(1_500)).engine(&word()?);
-        let found: Vec<_> =
-            traces.iter().zip(&played.runs).map(|(t, r)| r.clusters(t, 12.0, 1.5)).collect();
+        let played = Study::new(traces.clone(), texts, MAX_DELAY).engine(&word()?);
+        let found: Vec<_> = traces
+            .iter()
+            .zip(&played.runs)
+            .map(|(t, r)| r.clusters(t, MAX_DELAY, 12.0, 1.5))
+            .collect();
         let sum =
             |of: fn(&decluster_score::engine::Clusters) -> u32| found.iter().map(of).sum::<u32>();
         let pieces = sum(|c| c.pieces);
@@ -183,10 +189,8 @@ fn dominated(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         out,
         "Tokens without text for both, since the models know no text. Delay in ms / stall in s, set by set.\n"
     )?;
-    let studies: Vec<Study> = sets
-        .iter()
-        .map(|(_, traces, _)| Study::new(traces.clone(), &[], Nanos::from_millis(1_500)))
-        .collect();
+    let studies: Vec<Study> =
+        sets.iter().map(|(_, traces, _)| Study::new(traces.clone(), &[], MAX_DELAY)).collect();
     let mut ours: Vec<(String, Vec<Row>)> = Vec::new();
     for (name, values) in SETTINGS {
         let config =
@@ -238,7 +242,7 @@ fn single(out: &mut String) -> Result<(), Error> {
         ("trace A: 12 deltas of 40 to 150 tokens, 1 to 2 s apart", synthetic::trace_a()),
         ("1,000 tokens/s: 20 every 20 ms, 10 s", even(0.02, 20, 500)),
     ] {
-        let study = Study::new(vec![trace], &words, Nanos::from_millis(1_500));
+        let study = Study::new(vec![trace], &words, MAX_DELAY);
         for unit in ["word", "block"] {
             line(out, name, unit, &study.engine(&Config::default().with_choice("unit", unit)?))?;
         }

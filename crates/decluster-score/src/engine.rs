@@ -155,9 +155,12 @@ impl Run {
     }
 
     /// Holds the pieces against a leaky bucket of `burst` tokens that leaks at `factor` times the stream's
-    /// mean rate. What had to leave is no debt of what follows.
-    pub fn clusters(&self, trace: &Trace, burst: f64, factor: f64) -> Clusters {
-        let leak = factor * trace.tokens() as f64 / trace.span().max(1e-3);
+    /// mean rate, which silences beyond `max_delay` do not dilute. What had to leave is no debt of what
+    /// follows.
+    pub fn clusters(&self, trace: &Trace, max_delay: Nanos, burst: f64, factor: f64) -> Clusters {
+        let silences =
+            trace.arrivals.windows(2).map(|w| seconds(w[1].at.since(w[0].at).min(max_delay)));
+        let leak = factor * trace.tokens() as f64 / silences.sum::<f64>().max(1e-3);
         let mut found = Clusters::default();
         let (mut level, mut at) = (0.0f64, Nanos::ZERO);
         for piece in &self.pieces {

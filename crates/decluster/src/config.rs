@@ -81,9 +81,9 @@ parameters! {
     /// The longest silence a reader should see while there are words to show: then a block is cut at a word.
     max_gap: Nanoseconds = 240_000_000, 20_000_000, 10_000_000_000;
     /// The same in `word`, where it takes no more than a word to end a silence.
-    word_gap: Nanoseconds = 240_000_000, 20_000_000, 10_000_000_000;
+    word_gap: Nanoseconds = 195_000_000, 20_000_000, 10_000_000_000;
     /// Which part of the queue a block gives up when it is cut against a silence; two tokens at least.
-    cut_part: Thousandths = 333, 0, 1_000;
+    cut_part: Thousandths = 700, 0, 1_000;
     /// How long a character that may still grow (an accent, an emoji sequence) is held at the end of the text.
     grapheme_hold: Nanoseconds = 100_000_000, 0, 100_000_000;
     /// Tokens per second of `pace = fixed`.
@@ -95,7 +95,7 @@ parameters! {
     /// within `max_delay`, so that a caller who heeds it is late with nothing.
     max_rate: Tokens = 0, 0, 1_000_000;
     /// How much time a piece of words holds: short enough to look continuous, long enough to be worth an event.
-    quantum: Nanoseconds = 60_000_000, 5_000_000, 1_000_000_000;
+    quantum: Nanoseconds = 33_000_000, 5_000_000, 1_000_000_000;
     /// The most tokens of a piece of words; a single longer word goes whole.
     piece_max: MilliTokens = 12_000, 1_000, 1_000_000;
     /// In `word`, in any time `w` at most this many tokens leave, and `cluster_rate` times the mean rate times
@@ -107,39 +107,38 @@ parameters! {
     /// pause that a reader could notice.
     group_gap: Nanoseconds = 30_000_000, 1_000_000, 1_000_000_000;
     /// Which quantile of the recent silences, by their time, is taken for the next one: the horizon.
-    silence_quantile: Thousandths = 550, 50, 1_000;
+    silence_quantile: Thousandths = 850, 50, 1_000;
     /// The horizon where a silence is longer than all that are remembered: so many times what it has lasted.
-    late_part: Thousandths = 2_000, 1_000, 10_000;
+    late_part: Thousandths = 4_000, 1_000, 10_000;
     /// The shortest horizon.
-    horizon_min: Nanoseconds = 115_000_000, 1_000_000, 1_000_000_000;
-    /// In which part of the horizon the backlog should be gone, where silences are short (250 ms and less).
-    horizon_part_short: Thousandths = 520, 50, 4_000;
-    /// The same where they are long (750 ms and more).
-    horizon_part_long: Thousandths = 600, 50, 4_000;
+    horizon_min: Nanoseconds = 10_000_000, 1_000_000, 1_000_000_000;
+    /// In `word`, in which part of the horizon the backlog should be gone, where silences are short (250 ms and
+    /// less).
+    horizon_part_word: Thousandths = 550, 50, 4_000;
+    /// The same in `block`.
+    horizon_part_block: Thousandths = 320, 50, 4_000;
+    /// The same in both where silences are long (750 ms and more).
+    horizon_part_long: Thousandths = 400, 50, 4_000;
     /// What is kept back in `word`, to drip word by word through a silence that is longer than expected.
-    reserve_word: MilliTokens = 3_000, 0, 1_000_000;
+    reserve_word: MilliTokens = 3_800, 0, 1_000_000;
     /// What is kept back in `block`, where the next block must be complete to go.
-    reserve_block: MilliTokens = 3_000, 0, 1_000_000;
-    /// Over how much time at least is worked off what exceeds the mean rate.
-    excess_time: Nanoseconds = 150_000_000, 1_000_000, 10_000_000_000;
-    /// The mean rate is never taken to be less.
-    rate_min: Tokens = 60, 0, 1_000_000;
+    reserve_block: MilliTokens = 11_200, 0, 1_000_000;
+    /// The horizon from which on all of it is kept; where silences are shorter, less, in proportion.
+    reserve_silence: Nanoseconds = 35_000_000, 1_000_000, 10_000_000_000;
+    /// The most that the rate may be, in mean rates, unless a deadline or a tail asks for more.
+    rate_cap: Thousandths = 4_000, 1_000, 1_000_000;
     /// How fast a tail goes, in mean rates, if `max_tail` asks for no more.
-    drain: Thousandths = 1_100, 100, 100_000;
+    drain: Thousandths = 2_000, 100, 100_000;
     /// The silence to expect after a first group of `prior_tokens`, before any was seen; smaller groups, shorter.
     prior_silence: Nanoseconds = 1_400_000_000, 0, 60_000_000_000;
     /// See `prior_silence`.
-    prior_tokens: MilliTokens = 86_000, 1_000, 10_000_000;
-    /// How much weight that expectation keeps with every silence seen.
-    prior_fade: Thousandths = 250, 0, 999;
-    /// The mean rate to expect after a first group of 40 tokens or less; larger groups raise it in proportion.
-    rate_first: Tokens = 27, 1, 1_000_000;
-    /// The most that it is raised to.
-    rate_first_max: Tokens = 150, 1, 1_000_000;
+    prior_tokens: MilliTokens = 80_000, 1_000, 10_000_000;
+    /// The mean rate to expect of a stream of which nothing is known.
+    rate_first: Tokens = 150, 1, 1_000_000;
     /// Time over which the mean rate forgets.
-    rate_memory: Nanoseconds = 7_500_000_000, 100_000_000, 600_000_000_000;
+    rate_memory: Nanoseconds = 4_000_000_000, 100_000_000, 600_000_000_000;
     /// Time after which the measured mean rate is trusted alone.
-    rate_trust: Nanoseconds = 1_300_000_000, 1_000_000, 60_000_000_000;
+    rate_trust: Nanoseconds = 2_000_000_000, 1_000_000, 60_000_000_000;
     /// Plans aim this much before a deadline, since the last piece of a cluster has a size.
     deadline_margin: Nanoseconds = 30_000_000, 0, 50_000_000;
     /// Bytes that may be queued. Intake should pause at half of it (`wants_input`) and resumes at a quarter;
@@ -224,11 +223,19 @@ pub const PRESETS: &[Preset] = &[
         values: &[],
         doc: "The default: bridges the silences that can be bridged and adds little to streams that flow.",
     },
-    Preset { name: "steady", values: &[], doc: "The least variation: somewhat more delay." },
     Preset {
-        name: "snappy",
-        values: &[],
-        doc: "The least delay: long silences stay visible more often.",
+        name: "steady",
+        values: &[
+            ("max_tail", 800_000_000),
+            ("drain", 1_100),
+            ("horizon_part_word", 1_000),
+            ("horizon_part_block", 700),
+            ("horizon_part_long", 800),
+            ("reserve_word", 5_000),
+            ("cluster_rate", 1_300),
+            ("rate_cap", 2_000),
+        ],
+        doc: "The least variation and the fewest stalls, for about 100 ms more of delay and a tail of up to 800 ms.",
     },
 ];
 

@@ -17,8 +17,9 @@ pub(super) struct Law {
     horizon_part: (u64, u64),
     /// Credit that is kept to drip through a late arrival.
     reserve: u64,
-    excess_time: Nanos,
-    rate_min: u64,
+    /// Where silences are shorter than this, less is kept, in proportion.
+    reserve_silence: Nanos,
+    rate_cap: u64,
     drain: u64,
 }
 
@@ -41,13 +42,16 @@ pub(super) struct Inputs {
 
 impl Law {
     pub(super) fn new(config: &Config) -> Self {
-        let word = config.unit == 1;
+        let (short, reserve) = match config.unit {
+            1 => (config.horizon_part_word, config.reserve_word),
+            _ => (config.horizon_part_block, config.reserve_block),
+        };
         Self {
             horizon_min: Nanos(config.horizon_min),
-            horizon_part: (config.horizon_part_short, config.horizon_part_long),
-            reserve: milli_tokens(if word { config.reserve_word } else { config.reserve_block }),
-            excess_time: Nanos(config.excess_time),
-            rate_min: config.rate_min * super::CREDIT,
+            horizon_part: (short, config.horizon_part_long),
+            reserve: milli_tokens(reserve),
+            reserve_silence: Nanos(config.reserve_silence),
+            rate_cap: config.rate_cap,
             drain: config.drain,
         }
     }
@@ -62,14 +66,11 @@ impl Law {
         }
         let horizon = i.silence.clamp(self.horizon_min.min(i.max_delay), i.max_delay);
         let time = mul_div(horizon.0, self.part(horizon), MILLI);
-        let backlog = i.backlog.saturating_sub(self.reserve);
-        let v = i.mean.max(self.rate_min);
-        let mut rate = mul_div(backlog, SECOND, time);
-        if rate > v {
-            let usual = mul_div(v, time, SECOND);
-            rate = v.saturating_add(mul_div(backlog - usual, SECOND, time.max(self.excess_time.0)));
-        }
-        i.floor.max(rate)
+        let reserve =
+            mul_div(self.reserve, horizon.0.min(self.reserve_silence.0), self.reserve_silence.0);
+        let backlog = i.backlog.saturating_sub(reserve);
+        let rate = mul_div(backlog, SECOND, time);
+        i.floor.max(rate.min(mul_div(i.mean, self.rate_cap, MILLI)))
     }
 
     /// From the part for short silences (250 ms and less) to the one for long ones (750 ms and more).
@@ -92,8 +93,8 @@ mod tests {
         horizon_min: Nanos::from_millis(20),
         horizon_part: (500, 600),
         reserve: 3 * CREDIT,
-        excess_time: Nanos(1),
-        rate_min: 0,
+        reserve_silence: Nanos(1),
+        rate_cap: 4_000,
         drain: 1_100,
     };
 

@@ -21,8 +21,24 @@ pub(super) struct Estimator {
     /// Decayed credit and time of closed groups; their quotient is the mean rate.
     credit: u64,
     time: u64,
-    /// What is left of the weight of the prior, in 1/65536.
-    prior: u64,
+    /// Mean rate by what is known now, credit per second.
+    mean: u64,
+    known: Known,
+}
+
+/// The answer to what follows a silence that has lasted from `from` to `until`, both in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    from: u32,
+    until: u32,
+    /// Zero if no silence as long is known.
+    quantile: u32,
+}
+
+impl Known {
+    fn holds_at(self, elapsed: u32) -> bool {
+        (self.from..self.until).contains(&elapsed)
+    }
 }
 
 /// The constants, as the table of parameters has them; rates in credit per second.
@@ -33,10 +49,8 @@ struct Constants {
     quantile: u64,
     prior: Nanos,
     prior_size: u64,
-    prior_fade: u64,
     late_part: u64,
     rate_first: u64,
-    rate_first_max: u64,
     memory: u64,
     trust: u64,
 }
@@ -54,8 +68,6 @@ struct Group {
     first: Nanos,
     last: Nanos,
     credit: u64,
-    /// Rate to assume until a group is closed, from this first group's size.
-    guess: u64,
 }
 
 impl Estimator {
@@ -68,10 +80,8 @@ impl Estimator {
                 quantile: config.silence_quantile,
                 prior: Nanos(config.prior_silence),
                 prior_size: super::milli_tokens(config.prior_tokens),
-                prior_fade: config.prior_fade,
                 late_part: config.late_part,
                 rate_first: rate(config.rate_first),
-                rate_first_max: rate(config.rate_first_max),
                 memory: config.rate_memory,
                 trust: config.rate_trust,
             },
@@ -82,7 +92,8 @@ impl Estimator {
             group: None,
             credit: 0,
             time: 0,
-            prior: PRIOR,
+            mean: rate(config.rate_first),
+            known: Known::default(),
         }
     }
 
@@ -90,73 +101,68 @@ impl Estimator {
     pub(super) fn observe(&mut self, now: Nanos, credit: u64) {
         let c = self.constants;
         let mut group = match self.group {
-            None => Group { first: now, last: now, credit: 0, guess: c.rate_first_max },
+            None => Group { first: now, last: now, credit: 0 },
             Some(g) if now.since(g.first) >= c.group_gap => {
                 self.close(g, now);
-                Group { first: now, last: now, credit: 0, ..g }
+                Group { first: now, last: now, credit: 0 }
             }
             Some(g) => g,
         };
         group.credit = group.credit.saturating_add(credit);
         group.last = group.last.max(now);
-        if self.time == 0 {
-            // The size of the first group is the only hint at the rate there is yet.
-            let grown = mul_div(c.rate_first, group.credit.max(FIRST_SIZE), FIRST_SIZE);
-            group.guess = grown.min(c.rate_first_max);
+        if self.count == 0 {
+            // What is expected of it depends on its size.
+            self.known = Known::default();
         }
         self.group = Some(group);
     }
 
     /// Mean rate of the stream, credit per second. Silences beyond `max_delay` do not dilute it.
     pub(super) fn mean_rate(&self) -> u64 {
-        let c = &self.constants;
-        let guess = self.group.map_or(c.rate_first_max, |g| g.guess);
-        if self.time == 0 {
-            return guess;
-        }
-        let measured = mul_div(self.credit, SECOND, self.time);
-        let trust = self.time.min(c.trust);
-        mul_div(measured, trust, c.trust) + mul_div(guess, c.trust - trust, c.trust)
+        self.mean
     }
 
     /// How long after the last arrival the next group is to be expected: the weighted quantile of the known
     /// silences that are longer than the present one. Without any, a multiple of the present one.
-    pub(super) fn expect(&self, now: Nanos) -> Nanos {
-        let c = &self.constants;
+    pub(super) fn expect(&mut self, now: Nanos) -> Nanos {
         let Some(group) = self.group else { return Nanos::ZERO };
-        let elapsed = now.since(group.last);
-        let prior = self.prior_gap(group.credit);
-        let is_longer = |gap: &Gap| gap.length > micros(elapsed);
-        let known = || self.by_length().chain([prior]).filter(is_longer);
-        let total: u64 = known().map(|gap| u64::from(gap.weight)).sum();
-        if total == 0 {
-            return Nanos(mul_div(elapsed.0, c.late_part, MILLI));
+        let silence = now.since(group.last);
+        let elapsed = micros(silence);
+        if !self.known.holds_at(elapsed) {
+            self.known = self.silences_beyond(elapsed, group.credit);
         }
-        let mut need = total * c.quantile / MILLI;
-        let mut found = 0;
-        let mut prior = Some(prior).filter(is_longer);
-        for gap in self.by_length().filter(is_longer) {
-            let earlier = prior.take_if(|prior| prior.length < gap.length);
-            for gap in earlier.into_iter().chain([gap]) {
-                found = gap.length;
-                need = need.saturating_sub(u64::from(gap.weight));
-                if need == 0 {
-                    return Nanos(u64::from(found) * 1_000);
-                }
-            }
+        match self.known.quantile {
+            0 => Nanos(mul_div(silence.0, self.constants.late_part, MILLI)),
+            quantile => Nanos(u64::from(quantile) * 1_000),
         }
-        Nanos(u64::from(prior.map_or(found, |prior| prior.length)) * 1_000)
     }
 
-    /// The silence that a group of this size makes likely before any is known; it counts less with each known.
-    fn prior_gap(&self, credit: u64) -> Gap {
+    fn silences_beyond(&self, elapsed: u32, credit: u64) -> Known {
+        let sorted = self.sorted[..usize::from(self.count)].iter().map(|place| self.gap(*place));
+        let known =
+            || sorted.clone().chain(self.prior(credit)).skip_while(|gap| gap.length <= elapsed);
+        let total: u64 = known().map(|gap| u64::from(gap.weight)).sum();
+        let mut need = total * self.constants.quantile / MILLI;
+        let reached = known().find(|gap| {
+            need = need.saturating_sub(u64::from(gap.weight));
+            need == 0
+        });
+        Known {
+            from: elapsed,
+            until: known().next().map_or(u32::MAX, |gap| gap.length),
+            quantile: reached.map_or(0, |gap| gap.length),
+        }
+    }
+
+    /// Before any silence is known: the one that a group of this size makes likely.
+    fn prior(&self, credit: u64) -> Option<Gap> {
         let c = &self.constants;
         let length = micros(Nanos(mul_div(c.prior.0, credit.min(c.prior_size), c.prior_size)));
-        Gap { length, weight: (u64::from(length) * self.prior / PRIOR) as u32 }
+        (self.count == 0).then_some(Gap { length, weight: length })
     }
 
-    fn by_length(&self) -> impl Iterator<Item = Gap> {
-        self.sorted[..usize::from(self.count)].iter().map(|place| self.gaps[usize::from(*place)])
+    fn gap(&self, place: u8) -> Gap {
+        self.gaps[usize::from(place)]
     }
 
     fn close(&mut self, group: Group, now: Nanos) {
@@ -165,7 +171,11 @@ impl Estimator {
         self.keep(Gap { length: micros(now.since(group.last)), weight: micros(span) });
         self.credit = decay(self.credit, span.0, c.memory).saturating_add(group.credit);
         self.time = decay(self.time, span.0, c.memory).saturating_add(span.0);
-        self.prior = self.prior * c.prior_fade / MILLI;
+        let measured = mul_div(self.credit, SECOND, self.time);
+        let trust = self.time.min(c.trust);
+        let guess = mul_div(c.rate_first, c.trust - trust, c.trust);
+        self.mean = mul_div(measured, trust, c.trust) + guess;
+        self.known = Known::default();
     }
 
     /// Puts a silence in place of the oldest, and where it belongs by length.
@@ -176,8 +186,8 @@ impl Estimator {
             self.sorted.copy_within(old + 1.., old);
             count -= 1;
         }
-        let longer = |place: &u8| self.gaps[usize::from(*place)].length <= gap.length;
-        let at = self.sorted[..count].partition_point(longer);
+        let at =
+            self.sorted[..count].partition_point(|place| self.gap(*place).length <= gap.length);
         self.sorted.copy_within(at..count, at + 1);
         self.sorted[at] = self.next;
         self.gaps[usize::from(self.next)] = gap;
@@ -201,10 +211,6 @@ fn micros(t: Nanos) -> u32 {
 
 /// Groups remembered: some thirty seconds of a clustered stream.
 const RING: usize = 24;
-/// A first group of this size or less is taken to come at `rate_first`; larger ones in proportion.
-const FIRST_SIZE: u64 = 40 * super::CREDIT;
-/// The whole weight of the prior.
-const PRIOR: u64 = 65_536;
 
 #[cfg(test)]
 mod tests {

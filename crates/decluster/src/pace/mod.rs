@@ -64,6 +64,8 @@ pub(crate) struct Pacer {
     due: Nanos,
     /// Whether a deadline or a tail asks for more than the law by itself.
     hurried: bool,
+    /// Whether the text belongs to a tail.
+    ending: bool,
 }
 
 /// The three ways to time releases.
@@ -113,6 +115,7 @@ impl Pacer {
             piece_max: milli_tokens(config.piece_max),
             due: Nanos::ZERO,
             hurried: false,
+            ending: false,
         }
     }
 
@@ -142,6 +145,7 @@ impl Pacer {
     pub(crate) fn plan(&mut self, now: Nanos, tail: Option<Tail>) {
         let tail_rate = tail.map_or(0, |t| t.rate(now, self.margin));
         let floor = self.backlog.floor(now).max(tail_rate);
+        self.ending = tail.is_some();
         self.due = match &mut self.mode {
             Mode::Adaptive(adaptive) => {
                 let mean = adaptive.estimator.mean_rate();
@@ -151,10 +155,12 @@ impl Pacer {
                     silence: adaptive.estimator.expect(now),
                     max_delay: self.backlog.max_delay(),
                     floor,
-                    ending: tail.is_some(),
+                    ending: self.ending,
                 });
-                self.hurried = rate == floor || tail.is_some();
-                adaptive.guard.plan(now, mul_div(mean, adaptive.cluster_rate, MILLI));
+                // The guard never holds back what the deadlines need: that would come in a clump at the end.
+                let leak = mul_div(mean, adaptive.cluster_rate, MILLI);
+                adaptive.guard.plan(now, leak.max(floor));
+                self.hurried = rate == floor || leak < floor || self.ending;
                 self.debt.plan(now, rate)
             }
             Mode::Fixed(bucket) => {
@@ -183,7 +189,7 @@ impl Pacer {
     /// When the cluster guard has room for so much, by the last plan.
     pub(crate) fn room(&self, credit: u64) -> Nanos {
         match &self.mode {
-            Mode::Adaptive(adaptive) if !self.hurried => adaptive.guard.room(credit),
+            Mode::Adaptive(adaptive) if !self.ending => adaptive.guard.room(credit),
             _ => Nanos::ZERO,
         }
     }
@@ -208,7 +214,7 @@ impl Pacer {
     /// cluster guard has room for, but a token.
     pub(crate) fn quantum(&self) -> u64 {
         let most = match &self.mode {
-            Mode::Adaptive(adaptive) if !self.hurried => adaptive.guard.left(self.due),
+            Mode::Adaptive(adaptive) if !self.ending => adaptive.guard.left(self.due),
             Mode::Off => 0,
             _ => u64::MAX,
         };
