@@ -120,9 +120,11 @@ parameters! {
     /// The same in both where silences are long (750 ms and more).
     horizon_part_long: Thousandths = 400, 50, 4_000;
     /// What is kept back in `word`, to drip word by word through a silence that is longer than expected.
-    reserve_word: MilliTokens = 3_800, 0, 1_000_000;
+    reserve_word: MilliTokens = 4_000, 0, 1_000_000;
     /// What is kept back in `block`, where the next block must be complete to go.
-    reserve_block: MilliTokens = 11_200, 0, 1_000_000;
+    reserve_block: MilliTokens = 12_500, 0, 1_000_000;
+    /// The most time of the mean rate that is kept back in either: what little is kept of a slow stream is late.
+    reserve_time: Nanoseconds = 180_000_000, 0, 60_000_000_000;
     /// The horizon from which on all of it is kept; where silences are shorter, less, in proportion.
     reserve_silence: Nanoseconds = 35_000_000, 1_000_000, 10_000_000_000;
     /// The most that the rate may be, in mean rates, unless a deadline or a tail asks for more.
@@ -139,6 +141,8 @@ parameters! {
     rate_memory: Nanoseconds = 4_000_000_000, 100_000_000, 600_000_000_000;
     /// Time after which the measured mean rate is trusted alone.
     rate_trust: Nanoseconds = 2_000_000_000, 1_000_000, 60_000_000_000;
+    /// Or after so many arrival groups, if they come faster.
+    rate_trust_groups: Count = 16, 1, 24;
     /// Plans aim this much before a deadline, since the last piece of a cluster has a size.
     deadline_margin: Nanoseconds = 30_000_000, 0, 50_000_000;
     /// Bytes that may be queued. Intake should pause at half of it (`wants_input`) and resumes at a quarter;
@@ -235,7 +239,19 @@ pub const PRESETS: &[Preset] = &[
             ("cluster_rate", 1_300),
             ("rate_cap", 2_000),
         ],
-        doc: "The least variation and the fewest stalls, for about 100 ms more of delay and a tail of up to 800 ms.",
+        doc: "The least variation and the fewest stalls, for about 100 ms more of delay and a tail of 800 ms.",
+    },
+    Preset {
+        name: "snappy",
+        values: &[
+            ("horizon_part_word", 250),
+            ("horizon_part_block", 150),
+            ("horizon_part_long", 180),
+            ("reserve_word", 1_500),
+            ("reserve_block", 5_000),
+            ("cluster_rate", 2_500),
+        ],
+        doc: "About half the delay: long silences stay visible more often.",
     },
 ];
 

@@ -17,6 +17,8 @@ pub(super) struct Law {
     horizon_part: (u64, u64),
     /// Credit that is kept to drip through a late arrival.
     reserve: u64,
+    /// And at most so much time of the mean rate.
+    reserve_time: Nanos,
     /// Where silences are shorter than this, less is kept, in proportion.
     reserve_silence: Nanos,
     rate_cap: u64,
@@ -50,6 +52,7 @@ impl Law {
             horizon_min: Nanos(config.horizon_min),
             horizon_part: (short, config.horizon_part_long),
             reserve: milli_tokens(reserve),
+            reserve_time: Nanos(config.reserve_time),
             reserve_silence: Nanos(config.reserve_silence),
             rate_cap: config.rate_cap,
             drain: config.drain,
@@ -66,8 +69,9 @@ impl Law {
         }
         let horizon = i.silence.clamp(self.horizon_min.min(i.max_delay), i.max_delay);
         let time = mul_div(horizon.0, self.part(horizon), MILLI);
-        let reserve =
-            mul_div(self.reserve, horizon.0.min(self.reserve_silence.0), self.reserve_silence.0);
+        let most = self.reserve.min(mul_div(i.mean, self.reserve_time.0, SECOND));
+        let silence = self.reserve_silence.0;
+        let reserve = mul_div(most, horizon.0.min(silence), silence);
         let backlog = i.backlog.saturating_sub(reserve);
         let rate = mul_div(backlog, SECOND, time);
         i.floor.max(rate.min(mul_div(i.mean, self.rate_cap, MILLI)))
@@ -93,6 +97,7 @@ mod tests {
         horizon_min: Nanos::from_millis(20),
         horizon_part: (500, 600),
         reserve: 3 * CREDIT,
+        reserve_time: Nanos::MAX,
         reserve_silence: Nanos(1),
         rate_cap: 4_000,
         drain: 1_100,

@@ -53,6 +53,7 @@ struct Constants {
     rate_first: u64,
     memory: u64,
     trust: u64,
+    trust_groups: u64,
 }
 
 /// A silence in microseconds, weighted by the time from its group's start to the next group's.
@@ -84,6 +85,7 @@ impl Estimator {
                 rate_first: rate(config.rate_first),
                 memory: config.rate_memory,
                 trust: config.rate_trust,
+                trust_groups: config.rate_trust_groups,
             },
             gaps: [Gap::default(); RING],
             next: 0,
@@ -172,7 +174,8 @@ impl Estimator {
         self.credit = decay(self.credit, span.0, c.memory).saturating_add(group.credit);
         self.time = decay(self.time, span.0, c.memory).saturating_add(span.0);
         let measured = mul_div(self.credit, SECOND, self.time);
-        let trust = self.time.min(c.trust);
+        let by_count = mul_div(c.trust, u64::from(self.count), c.trust_groups);
+        let trust = self.time.max(by_count).min(c.trust);
         let guess = mul_div(c.rate_first, c.trust - trust, c.trust);
         self.mean = mul_div(measured, trust, c.trust) + guess;
         self.known = Known::default();
@@ -238,7 +241,7 @@ mod tests {
 
     #[test]
     fn silences_shorter_than_the_present_one_say_nothing() {
-        let mut e = estimator();
+        let mut e = Estimator::new(&Config::default().with("silence_quantile", 500).unwrap());
         let mut now = 0;
         for i in 0..30 {
             e.observe(Nanos(now * MS), 10 * CREDIT);

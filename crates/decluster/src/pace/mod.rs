@@ -62,6 +62,8 @@ pub(crate) struct Pacer {
     quantum: Nanos,
     piece_max: u64,
     due: Nanos,
+    /// The most that comes in the ordinary course, or that deadlines ask for; credit per second.
+    usual: u64,
     /// Whether a deadline or a tail asks for more than the law by itself.
     hurried: bool,
     /// Whether the text belongs to a tail.
@@ -114,6 +116,7 @@ impl Pacer {
             quantum: Nanos(config.quantum),
             piece_max: milli_tokens(config.piece_max),
             due: Nanos::ZERO,
+            usual: 0,
             hurried: false,
             ending: false,
         }
@@ -159,7 +162,8 @@ impl Pacer {
                 });
                 // The guard never holds back what the deadlines need: that would come in a clump at the end.
                 let leak = mul_div(mean, adaptive.cluster_rate, MILLI);
-                adaptive.guard.plan(now, leak.max(floor));
+                self.usual = leak.max(floor);
+                adaptive.guard.plan(now, self.usual);
                 self.hurried = rate == floor || leak < floor || self.ending;
                 self.debt.plan(now, rate)
             }
@@ -167,6 +171,7 @@ impl Pacer {
                 let rate = floor.max(bucket.rate());
                 self.hurried = floor > bucket.rate();
                 self.debt.plan(now, rate);
+                self.usual = rate;
                 bucket.plan(now, rate)
             }
             Mode::Off => now,
@@ -218,7 +223,7 @@ impl Pacer {
             Mode::Off => 0,
             _ => u64::MAX,
         };
-        let quantum = mul_div(self.debt.rate(), self.quantum.0, SECOND);
+        let quantum = mul_div(self.debt.rate().min(self.usual), self.quantum.0, SECOND);
         quantum.min(self.piece_max).min(most).max(CREDIT)
     }
 
