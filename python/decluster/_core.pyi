@@ -9,6 +9,8 @@ __all__ = [
     "NEED_INPUT",
     "PARAMETERS",
     "PENDING",
+    "PRESETS",
+    "PROFILES",
     "Collector",
     "Engine",
     "Event",
@@ -17,6 +19,7 @@ __all__ = [
     "Mark",
     "Parameter",
     "Piece",
+    "Preset",
     "Signal",
     "Wait",
     "__version__",
@@ -26,6 +29,8 @@ __all__ = [
 
 __version__: str
 PARAMETERS: tuple[Parameter, ...]
+PRESETS: tuple[Preset, ...]
+PROFILES: tuple[Preset, ...]
 
 @final
 class Signal:
@@ -51,6 +56,18 @@ class Parameter:
     def default(self) -> int | float | str: ...
     @property
     def choices(self) -> list[str]: ...
+    @property
+    def doc(self) -> str: ...
+
+@final
+class Preset:
+    """Named settings."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def values(self) -> dict[str, int | float | str]:
+        """The values that differ from the defaults, in the units that Python takes."""
     @property
     def doc(self) -> str: ...
 
@@ -123,7 +140,7 @@ class Engine:
     """Takes the deltas of one stream and gives them back paced, on the caller's own clock.
 
     Times are integers: nanoseconds of one monotonic clock, such as `time.monotonic_ns()`. The
-    parameters are those of `PARAMETERS`.
+    parameters are those of `PARAMETERS`, with `preset` or `profile` for the values to begin with.
     """
 
     def __new__(cls, **parameters: Any) -> Engine: ...

@@ -24,7 +24,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<flow::Flow>()?;
     m.add_class::<flow::Feed>()?;
     m.add_class::<collect::Collector>()?;
+    m.add_class::<params::Preset>()?;
     m.add("PARAMETERS", params::all(m.py())?)?;
+    m.add("PRESETS", params::presets(m.py(), decluster::PRESETS)?)?;
+    m.add("PROFILES", params::presets(m.py(), decluster::PROFILES)?)?;
     for signal in [&NEED_INPUT, &FINISHED, &PENDING] {
         m.add(signal.name, signal.get(m.py())?)?;
     }
