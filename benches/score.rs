@@ -83,7 +83,7 @@ fn table(out: &mut String, name: &str, study: &Study) -> Result<(), Error> {
             writeln!(
                 out,
                 "{}",
-                study.engine(&config).row.line(&format!("**{unit}, {}**", preset.name))
+                study.engine(&config)?.row.line(&format!("**{unit}, {}**", preset.name))
             )?;
         }
     }
@@ -106,7 +106,7 @@ fn blocks(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     )?;
     for (name, traces, texts) in sets {
         let study = Study::new(traces.clone(), texts, MAX_DELAY);
-        let shares = study.engine(&Config::default()).blocks.map(|b: Blocks| {
+        let shares = study.engine(&Config::default())?.blocks.map(|b: Blocks| {
             let share = |cut: u32| 100.0 * f64::from(cut) / f64::from(b.all.max(1));
             format!("{:.1} ({:.1})", share(b.cut), share(b.cut - b.cut_first))
         });
@@ -127,7 +127,7 @@ fn clairvoyant(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         for ms in [500, 1_000, 1_500, 2_000] {
             let max_delay = Nanos::from_millis(ms);
             let study = Study::new(traces.clone(), texts, max_delay);
-            let played = study.engine(&word()?.with("max_delay", max_delay.0)?);
+            let played = study.engine(&word()?.with("max_delay", max_delay.0)?)?;
             let late = played.row.delay_max > ms as f64 / 1e3;
             let ratio = played.row.stall[2] / study.clairvoyant().stall[2];
             write!(out, " {ratio:.3}{} |", if late { " (late!)" } else { "" })?;
@@ -152,7 +152,7 @@ fn clusters(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     )?;
     writeln!(out, "| --- | --- | --- | --- | --- |")?;
     for (name, traces, texts) in sets {
-        let played = Study::new(traces.clone(), texts, MAX_DELAY).engine(&word()?);
+        let played = Study::new(traces.clone(), texts, MAX_DELAY).engine(&word()?)?;
         let found: Vec<_> = traces
             .iter()
             .zip(&played.runs)
@@ -195,14 +195,11 @@ fn dominated(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     for (name, values) in SETTINGS {
         let config =
             values.iter().try_fold(word()?, |config, (name, value)| config.with(name, *value))?;
-        ours.push((name.to_string(), studies.iter().map(|s| s.engine(&config).row).collect()));
+        ours.push((name.to_string(), rows(&studies, &config)?));
     }
     for preset in PRESETS {
         let config = Config::preset(preset.name)?.with_choice("unit", "word")?;
-        ours.push((
-            preset.name.to_owned(),
-            studies.iter().map(|s| s.engine(&config).row).collect(),
-        ));
+        ours.push((preset.name.to_owned(), rows(&studies, &config)?));
     }
     writeln!(out, "| pacer | its figures | settings | their figures |\n| --- | --- | --- | --- |")?;
     let figures = |rows: &[Row]| {
@@ -229,6 +226,10 @@ fn dominated(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     Ok(())
 }
 
+fn rows(studies: &[Study], config: &Config) -> Result<Vec<Row>, Error> {
+    studies.iter().map(|study| Ok(study.engine(config)?.row)).collect()
+}
+
 /// Streams of one kind, each alone.
 fn single(out: &mut String) -> Result<(), Error> {
     writeln!(out, "### Single streams (balanced)\n")?;
@@ -244,7 +245,7 @@ fn single(out: &mut String) -> Result<(), Error> {
     ] {
         let study = Study::new(vec![trace], &words, MAX_DELAY);
         for unit in ["word", "block"] {
-            line(out, name, unit, &study.engine(&Config::default().with_choice("unit", unit)?))?;
+            line(out, name, unit, &study.engine(&Config::default().with_choice("unit", unit)?)?)?;
         }
     }
     for (name, period) in
@@ -252,7 +253,7 @@ fn single(out: &mut String) -> Result<(), Error> {
     {
         for unit in ["word", "block"] {
             let played = Study::words(even(period, 1, (15.0 / period) as u32), OWN_TEXT)
-                .engine(&Config::default().with_choice("unit", unit)?);
+                .engine(&Config::default().with_choice("unit", unit)?)?;
             line(out, name, unit, &played)?;
         }
     }

@@ -12,13 +12,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import BinaryIO
 
-from . import _demo
+from . import _demo, _simulate
 from ._core import __version__, segment_text
 from ._errors import DeclusterError
+from ._files import fail, open_named
 from ._verbs import Answer, collect
 
 
@@ -31,13 +30,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130  # as a shell counts it; whoever pressed the keys knows why
     except BrokenPipeError:
         # `decluster decode … | head`: nobody reads on, which is no error.
         _close_stdout()
         return 0
     except OSError as error:
         _close_stdout()
-        return _fail("standard output", error)
+        return fail("standard output", error)
     return code
 
 
@@ -83,6 +84,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     segment.add_argument("--json", action="store_true", help="as JSON (there is no other form yet)")
     segment.set_defaults(run=_segment)
+
+    simulate = verbs.add_parser("simulate", help="how well recorded traces are paced, as a table")
+    _simulate.add_arguments(simulate)
+    simulate.set_defaults(run=_simulate.run)
     return parser
 
 
@@ -90,14 +95,14 @@ def _decode(options: argparse.Namespace) -> int:
     code = 0
     for name in options.files:
         try:
-            with _open(name) as file:
+            with open_named(name) as file:
                 answer = collect(_chunks(file), framing="bytes", dialect=options.dialect)
         except (OSError, DeclusterError) as error:
-            code = _fail(name, error)
+            code = fail(name, error)
             continue
         print(json.dumps({"file": name, **_decoded(answer, options.text)}, ensure_ascii=False))
         if answer.events == 0:
-            code = _fail(name, ValueError(answer.reason or "no event came"))
+            code = fail(name, ValueError(answer.reason or "no event came"))
     return code
 
 
@@ -141,21 +146,16 @@ def _segment(options: argparse.Namespace) -> int:
     code = 0
     for name in options.files:
         try:
-            with _open(name) as file:
+            with open_named(name) as file:
                 text = file.read().decode("utf-8")
             found = segment_text(text, options.target)
         except (OSError, UnicodeDecodeError, DeclusterError) as error:
-            code = _fail(name, error)
+            code = fail(name, error)
             continue
         for number, (block, tokens, boundary) in enumerate(found):
             line = {"block": number, "text": block, "tokens": tokens, "boundary": boundary}
             print(json.dumps(line, ensure_ascii=False))
     return code
-
-
-def _open(name: str) -> AbstractContextManager[BinaryIO]:
-    # Standard input is not ours to close: it may be named again.
-    return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -165,12 +165,6 @@ def _chunks(file: BinaryIO) -> Iterator[bytes]:
 
 def _digest(text: str) -> dict[str, object]:
     return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "chars": len(text)}
-
-
-def _fail(name: str, error: Exception) -> int:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-    print(f"decluster: {name}: {reason}", file=sys.stderr)
-    return 1
 
 
 def _target(text: str) -> float:

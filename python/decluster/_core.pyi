@@ -1,5 +1,6 @@
 """The compiled module. Use the names that `decluster` re-exports."""
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal, final
 
 from ._types import Dialect, Verdict
@@ -9,6 +10,9 @@ __all__ = [
     "NEED_INPUT",
     "PARAMETERS",
     "PENDING",
+    "PRESETS",
+    "PROFILES",
+    "STALL_LIMITS_MS",
     "Collector",
     "Engine",
     "Event",
@@ -17,15 +21,24 @@ __all__ = [
     "Mark",
     "Parameter",
     "Piece",
+    "Preset",
+    "Row",
     "Signal",
+    "Simulated",
+    "Study",
     "Wait",
     "__version__",
+    "lay_text",
     "open_flow",
     "segment_text",
+    "table_header",
 ]
 
 __version__: str
 PARAMETERS: tuple[Parameter, ...]
+PRESETS: tuple[Preset, ...]
+PROFILES: tuple[Preset, ...]
+STALL_LIMITS_MS: tuple[int, ...]
 
 @final
 class Signal:
@@ -51,6 +64,18 @@ class Parameter:
     def default(self) -> int | float | str: ...
     @property
     def choices(self) -> list[str]: ...
+    @property
+    def doc(self) -> str: ...
+
+@final
+class Preset:
+    """Named settings."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def values(self) -> dict[str, int | float | str]:
+        """The values that differ from the defaults, in the units that Python takes."""
     @property
     def doc(self) -> str: ...
 
@@ -123,7 +148,7 @@ class Engine:
     """Takes the deltas of one stream and gives them back paced, on the caller's own clock.
 
     Times are integers: nanoseconds of one monotonic clock, such as `time.monotonic_ns()`. The
-    parameters are those of `PARAMETERS`.
+    parameters are those of `PARAMETERS`, with `preset` or `profile` for the values to begin with.
     """
 
     def __new__(cls, **parameters: Any) -> Engine: ...
@@ -183,6 +208,48 @@ class Collector:
     def push(self, item: str | bytes | bytearray | memoryview) -> None: ...
     def finish(self) -> dict[str, Any]: ...
 
+@final
+class Study:
+    """A set of arrival traces.
+
+    What takes long lets other threads run, and looks for signals between two traces.
+    """
+
+    def __new__(
+        cls, texts: Sequence[str], *, until: float | None = None, **parameters: Any
+    ) -> Study: ...
+    def add(self, name: str, line: str) -> None:
+        """Takes in one line of a trace file. Raises `ValueError` with what is wrong with it."""
+    def __len__(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    def engine(self, **parameters: Any) -> Simulated: ...
+    def pass_through(self) -> Row: ...
+    def clairvoyant(self) -> Row: ...
+    def references(self) -> list[tuple[str, Row]]: ...
+    def peers(self) -> list[tuple[str, Row]]: ...
+
+@final
+class Row:
+    """The measures of one policy over all traces."""
+
+    def line(self, name: str) -> str: ...
+    def values(self) -> dict[str, Any]: ...
+
+@final
+class Simulated:
+    """The engine over all traces."""
+
+    @property
+    def row(self) -> Row: ...
+    def pieces(self) -> tuple[int, int]:
+        """How many pieces left, and for how many of them a deadline or a tail asked."""
+    def blocks(self) -> list[dict[str, Any]]: ...
+    def releases(self, place: int) -> tuple[str, list[int], list[int]]:
+        """What left when: the name of the trace, nanoseconds, and tokens."""
+
+def table_header() -> str: ...
+def lay_text(text: str, tokens: int) -> list[str]: ...
 def open_flow(
     mode: str, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
 ) -> tuple[Flow, Feed]: ...

@@ -6,7 +6,7 @@ class DeclusterError(Exception):
 
 
 class ConfigError(DeclusterError, ValueError):
-    """A parameter that does not exist, or a value out of its bounds."""
+    """A parameter or preset that does not exist, or a value out of its bounds."""
 
 
 class Full(DeclusterError):

@@ -22,8 +22,13 @@ AnySource: TypeAlias = LineSource[Any] | Iterable[str] | Iterable[bytes]
 
 
 class Parameters(TypedDict, total=False):
-    """The engine's parameters; `decluster.PARAMETERS` has bounds, defaults and meaning."""
+    """The engine's parameters; `decluster.PARAMETERS` has bounds, defaults and meaning.
 
+    `preset` or `profile` gives the values to begin with; the others override them.
+    """
+
+    preset: Literal["balanced", "steady"] | None
+    profile: Literal["codex-low-latency"] | None
     unit: Literal["block", "word", "whole"]
     pace: Literal["adaptive", "fixed", "off"]
     segment: Literal["semantic", "off"]
@@ -32,9 +37,34 @@ class Parameters(TypedDict, total=False):
     first_hold: float
     max_tail: float
     max_gap: float
+    word_gap: float
+    cut_part: float
     grapheme_hold: float
     rate: int
     burst: int
+    max_rate: int
+    quantum: float
+    piece_max: float
+    cluster_burst: float
+    cluster_rate: float
+    group_gap: float
+    silence_quantile: float
+    late_part: float
+    horizon_min: float
+    horizon_part_word: float
+    horizon_part_block: float
+    horizon_part_long: float
+    reserve_word: float
+    reserve_block: float
+    reserve_silence: float
+    rate_cap: float
+    drain: float
+    prior_silence: float
+    prior_tokens: float
+    rate_first: int
+    rate_memory: float
+    rate_trust: float
+    deadline_margin: float
     max_queue_bytes: int
     max_event_bytes: int
     max_choices: int

@@ -89,6 +89,9 @@ def wrap(
     With `closer=response.close` an early close also ends a read that blocks; of a response and of
     its own `iter_lines()` this is known without it.
 
+    `preset` (one of `PRESETS`) or `profile` (one of `PROFILES`) gives the parameters to begin with;
+    single ones (`PARAMETERS`) override it.
+
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
     iterating the source's own error, after all text that had arrived before it, or `TooLarge`.
     """

@@ -6,9 +6,11 @@ mod collect;
 mod engine;
 mod flow;
 mod params;
+mod study;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
 
 /// `decluster._core`; its public names are re-exported by `decluster`.
 #[pymodule]
@@ -24,10 +26,19 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<flow::Flow>()?;
     m.add_class::<flow::Feed>()?;
     m.add_class::<collect::Collector>()?;
+    m.add_class::<params::Preset>()?;
     m.add("PARAMETERS", params::all(m.py())?)?;
+    m.add("PRESETS", params::presets(m.py(), decluster::PRESETS)?)?;
+    m.add("PROFILES", params::presets(m.py(), decluster::PROFILES)?)?;
     for signal in [&NEED_INPUT, &FINISHED, &PENDING] {
         m.add(signal.name, signal.get(m.py())?)?;
     }
+    m.add_class::<study::Study>()?;
+    m.add_class::<study::Simulated>()?;
+    m.add_class::<study::Row>()?;
+    m.add("STALL_LIMITS_MS", PyTuple::new(m.py(), study::STALL_LIMITS_MS)?)?;
+    m.add_function(wrap_pyfunction!(study::table_header, m)?)?;
+    m.add_function(wrap_pyfunction!(study::lay_text, m)?)?;
     m.add_function(wrap_pyfunction!(flow::open_flow, m)?)?;
     m.add_function(wrap_pyfunction!(collect::segment_text, m)?)?;
     Ok(())

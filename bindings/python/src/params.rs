@@ -1,7 +1,7 @@
 //! Keyword arguments to a `Config`, by the core's table of parameters.
 
 use crate::error;
-use decluster::{Config, ConfigError, PARAMETERS, ParameterUnit};
+use decluster::{Config, ConfigError, PARAMETERS, PRESETS, PROFILES, ParameterUnit};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
@@ -50,39 +50,117 @@ pub(crate) fn all(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     PyTuple::new(py, rows?.into_iter().map(|row| Py::new(py, row)).collect::<PyResult<Vec<_>>>()?)
 }
 
-/// A config from keyword arguments. `None` keeps a default.
+/// Named settings.
+#[pyclass(frozen, module = "decluster")]
+pub(crate) struct Preset {
+    #[pyo3(get)]
+    name: &'static str,
+    values: Py<PyDict>,
+    #[pyo3(get)]
+    doc: &'static str,
+}
+
+#[pymethods]
+impl Preset {
+    /// The values that differ from the defaults, in the units that Python takes; the caller's own copy.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.values.bind(py).copy()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let values = self.values.bind(py).repr()?;
+        Ok(format!("Preset({:?}, {values}: {})", self.name, self.doc))
+    }
+}
+
+/// A table of presets or profiles.
+pub(crate) fn presets<'py>(
+    py: Python<'py>,
+    table: &[decluster::Preset],
+) -> PyResult<Bound<'py, PyTuple>> {
+    let row = |preset: &decluster::Preset| {
+        let values = PyDict::new(py);
+        for (name, number) in preset.values {
+            if let Some(parameter) = find(name) {
+                values.set_item(name, value(py, parameter.unit, *number)?)?;
+            }
+        }
+        Py::new(py, Preset { name: preset.name, values: values.unbind(), doc: preset.doc })
+    };
+    PyTuple::new(py, table.iter().map(row).collect::<PyResult<Vec<_>>>()?)
+}
+
+/// A config from keyword arguments: `preset` or `profile` to begin with, single parameters over it. `None`
+/// says nothing.
 pub(crate) fn config(py: Python<'_>, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Config> {
-    let mut config = Config::default();
-    let Some(arguments) = arguments else { return Ok(config) };
+    let Some(arguments) = arguments else { return Ok(Config::default()) };
+    let mut config = beginning(py, arguments)?;
     for (name, given) in arguments {
         let name: String = name.extract()?;
-        if given.is_none() {
-            continue;
-        }
-        let wrong = |e: ConfigError| error(py, "ConfigError", &e);
-        // An unknown name is refused by the core, with the list of those there are.
-        let Some(parameter) = PARAMETERS.iter().find(|p| p.name == name) else {
-            config.set(&name, 0).map_err(wrong)?;
-            continue;
-        };
-        if parameter.unit.names().is_empty() {
-            let number = number(parameter, &given)?;
-            // The core's own message speaks in the units of its table.
-            if number.is_none_or(|number| config.set(&name, number).is_err()) {
-                let (min, max) = (
-                    value(py, parameter.unit, parameter.min)?,
-                    value(py, parameter.unit, parameter.max)?,
-                );
-                let (given, unit) = (given.repr()?, unit_name(parameter.unit));
-                let message = format!("{name} = {given} is out of bounds: {min} to {max} {unit}");
-                return Err(error(py, "ConfigError", &message));
-            }
-        } else {
-            let Ok(choice) = given.cast::<PyString>() else { return Err(takes(parameter)) };
-            config = config.with_choice(&name, choice.to_str()?).map_err(wrong)?;
+        if !given.is_none() && name != PRESET && name != PROFILE {
+            config = with(py, config, &name, &given)?;
         }
     }
     Ok(config)
+}
+
+/// What `preset` or `profile` says, or the defaults.
+fn beginning(py: Python<'_>, arguments: &Bound<'_, PyDict>) -> PyResult<Config> {
+    let said = |what| -> PyResult<_> {
+        Ok(arguments.get_item(what)?.filter(|given: &Bound<'_, PyAny>| !given.is_none()))
+    };
+    match (said(PRESET)?, said(PROFILE)?) {
+        (None, None) => Ok(Config::default()),
+        (Some(given), None) => named(py, PRESET, PRESETS, &given, Config::preset),
+        (None, Some(given)) => named(py, PROFILE, PROFILES, &given, Config::profile),
+        (Some(_), Some(_)) => {
+            Err(error(py, "ConfigError", &"preset and profile exclude each other: give one"))
+        }
+    }
+}
+
+fn named(
+    py: Python<'_>,
+    what: &str,
+    all: &[decluster::Preset],
+    given: &Bound<'_, PyAny>,
+    config: fn(&str) -> Result<Config, ConfigError>,
+) -> PyResult<Config> {
+    let Ok(name) = given.cast::<PyString>() else {
+        let names: Vec<_> = all.iter().map(|preset| preset.name).collect();
+        return Err(PyTypeError::new_err(format!("{what} takes one of: {}", names.join(" "))));
+    };
+    config(name.to_str()?).map_err(|e| error(py, "ConfigError", &e))
+}
+
+/// The same settings with one parameter as it was given.
+fn with(
+    py: Python<'_>,
+    mut config: Config,
+    name: &str,
+    given: &Bound<'_, PyAny>,
+) -> PyResult<Config> {
+    let wrong = |e: ConfigError| error(py, "ConfigError", &e);
+    // An unknown name is refused by the core, with the list of those there are.
+    let Some(parameter) = find(name) else { return config.with(name, 0).map_err(wrong) };
+    if !parameter.unit.names().is_empty() {
+        let Ok(choice) = given.cast::<PyString>() else { return Err(takes(parameter)) };
+        return config.with_choice(name, choice.to_str()?).map_err(wrong);
+    }
+    // The core's own message speaks in the units of its table.
+    if number(parameter, given)?.is_none_or(|number| config.set(name, number).is_err()) {
+        let min = value(py, parameter.unit, parameter.min)?;
+        let max = value(py, parameter.unit, parameter.max)?;
+        let (given, unit) = (given.repr()?, unit_name(parameter.unit));
+        let message = format!("{name} = {given} is out of bounds: {min} to {max} {unit}");
+        return Err(error(py, "ConfigError", &message));
+    }
+    Ok(config)
+}
+
+fn find(name: &str) -> Option<&'static decluster::Parameter> {
+    PARAMETERS.iter().find(|p| p.name == name)
 }
 
 /// A Python number in the unit of the table; `None` if that cannot hold it.
@@ -105,6 +183,7 @@ fn takes(parameter: &decluster::Parameter) -> PyErr {
     let kind = match parameter.unit {
         ParameterUnit::Nanoseconds => "a number of seconds".to_owned(),
         ParameterUnit::MilliTokens => "a number of tokens".to_owned(),
+        ParameterUnit::Thousandths => "a number".to_owned(),
         unit if unit.names().is_empty() => "a whole number".to_owned(),
         unit => format!("one of: {}", unit.names().join(" ")),
     };
@@ -125,7 +204,7 @@ fn value(py: Python<'_>, unit: ParameterUnit, number: u64) -> PyResult<Py<PyAny>
 fn scale(unit: ParameterUnit) -> Option<f64> {
     match unit {
         ParameterUnit::Nanoseconds => Some(1e9),
-        ParameterUnit::MilliTokens => Some(1e3),
+        ParameterUnit::MilliTokens | ParameterUnit::Thousandths => Some(1e3),
         _ => None,
     }
 }
@@ -134,11 +213,16 @@ fn unit_name(unit: ParameterUnit) -> &'static str {
     match unit {
         ParameterUnit::Nanoseconds => "seconds",
         ParameterUnit::MilliTokens | ParameterUnit::Tokens => "tokens",
+        ParameterUnit::Thousandths => "ratio",
         ParameterUnit::Bytes => "bytes",
         _ if unit.names().is_empty() => "count",
         _ => "choice",
     }
 }
 
+/// Arguments that name settings, beside the parameters themselves.
+const PRESET: &str = "preset";
+/// See [`PRESET`].
+const PROFILE: &str = "profile";
 /// Beyond this a float counts no single nanoseconds any more; no bound comes near it.
 const MAX_EXACT: f64 = 9e15;

@@ -20,7 +20,7 @@ mod text;
 mod trace;
 
 pub use metrics::{LIMITS_MS, Score};
-pub use study::{Played, Study};
+pub use study::{Played, RATES, Rule, Study};
 pub use table::{Row, header};
 pub use text::lay;
 pub use trace::{Tokens, Trace, TraceError};

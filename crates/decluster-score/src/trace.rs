@@ -52,7 +52,10 @@ impl Trace {
     /// # Errors
     /// [`TraceError`] says what is wrong with the line.
     pub fn from_json(name: &str, group: &str, line: &str) -> Result<Self, TraceError> {
-        let line: Line = serde_json::from_str(line).map_err(|e| TraceError(e.to_string()))?;
+        let line: Line = serde_json::from_str(line).map_err(|e| {
+            // There is one line; its number in the file is the caller's to say.
+            TraceError(e.to_string().replace(" at line 1 column ", " at column "))
+        })?;
         if line.t_ms.len() != line.tokens.len() {
             let (times, counts) = (line.t_ms.len(), line.tokens.len());
             return Err(TraceError(format!("{times} times in t_ms, but {counts} tokens")));
@@ -70,10 +73,11 @@ impl Trace {
             arrivals.push(Tokens { at: nanos((ms - start) / 1e3), count });
         }
         let trace = Self::new(name, group, arrivals);
-        if trace.arrivals.is_empty() {
-            return Err(TraceError("no token arrives".into()));
+        match trace.tokens() {
+            0 => Err(TraceError("no token arrives".into())),
+            1..=MAX_TOKENS => Ok(trace),
+            tokens => Err(TraceError(format!("{tokens} tokens are more than {MAX_TOKENS}"))),
         }
-        Ok(trace)
     }
 
     /// The same trace without what arrives after `end`.
@@ -117,6 +121,8 @@ pub(crate) fn nanos(seconds: f64) -> Nanos {
 
 /// Longest trace that is read: a day.
 const MAX_MS: f64 = 86_400_000.0;
+/// Most tokens of a trace that is read, since every one of them is kept: more than any model gives at once.
+const MAX_TOKENS: u64 = 2_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -137,12 +143,13 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (line, says) in [
-            ("{}", "missing field"),
+            ("{}", "missing field `t_ms` at column 2"),
             (r#"{"t_ms": [1], "tokens": []}"#, "1 times in t_ms, but 0 tokens"),
             (r#"{"t_ms": [5, 4], "tokens": [1, 1]}"#, "t_ms[1] = 4e0"),
             (r#"{"t_ms": [0, 1e300], "tokens": [1, 1]}"#, "t_ms[1] = 1e300"),
             (r#"{"t_ms": [0], "tokens": [0]}"#, "no token arrives"),
             (r#"{"t_ms": [0], "tokens": [-1]}"#, "-1"),
+            (r#"{"t_ms": [0, 1], "tokens": [1, 2000000]}"#, "2000001 tokens are more than"),
         ] {
             let error = Trace::from_json("a", "g", line).unwrap_err().to_string();
             assert!(error.contains(says), "{line}: {error}");

@@ -1,0 +1,148 @@
+//! The same calls give the same schedules in every language. README.md beside this file says how the vectors
+//! are written; `make vectors` writes them anew.
+
+#![expect(clippy::expect_used, reason = "a test may panic")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use decluster::{Config, Nanos};
+use decluster_score::{Trace, engine, lay, synthetic};
+use decluster_tests::{repo_root, shared, skipped};
+use sha2::{Digest, Sha256};
+
+mod calls;
+
+#[test]
+fn calls_give_what_they_gave() {
+    for vector in calls::all(&text()) {
+        same(&format!("calls/{}.txt", vector.name), &vector.play());
+    }
+}
+
+#[test]
+fn made_traces_and_the_text_under_them_are_as_ever() {
+    let mut lines = String::new();
+    for (name, trace) in made() {
+        lines.push_str(&name);
+        for arrival in &trace.arrivals {
+            let _ = write!(lines, " {}:{}", arrival.at.0, arrival.count);
+        }
+        lines.push('\n');
+    }
+    same("schedules/traces.txt", &lines);
+    let text = text();
+    let (mut tokens, mut left) = (String::new(), text.len());
+    // A token has a byte at least, so this is the whole text once; then it begins again.
+    for token in lay(&text, text.len()) {
+        let Some(rest) = left.checked_sub(token.len()).filter(|_| left > 0) else { break };
+        left = rest;
+        let _ = writeln!(tokens, "\"{}\"", calls::escape(token));
+    }
+    same("schedules/tokens.txt", &tokens);
+}
+
+#[test]
+fn made_traces_have_the_schedules_they_had() {
+    same("schedules/made.txt", &hashes(made().into_iter()));
+}
+
+#[test]
+fn recorded_traces_have_the_schedules_they_had() {
+    let Some(folder) = shared("traces") else { return };
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    same("schedules/recorded.txt", &hashes(files.iter().flat_map(|file| recorded(file))));
+}
+
+/// The made traces, with a name of one word.
+fn made() -> Vec<(String, Trace)> {
+    let named =
+        |seed: u64, trace: Trace| (format!("{seed}:{}", trace.name.replace(' ', "-")), trace);
+    SEEDS
+        .iter()
+        .flat_map(|s| synthetic::traces(*s, PER).into_iter().map(|t| named(*s, t)))
+        .collect()
+}
+
+/// The recorded traces of a file that are long enough.
+fn recorded(file: &Path) -> Vec<(String, Trace)> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let lines = fs::read_to_string(file).expect("a file of traces");
+    let read = |(number, line): (usize, &str)| {
+        let name = format!("{name}:{}", number + 1);
+        let trace = Trace::from_json(&name, "", line).expect("a trace").until(LONGEST);
+        (name, trace)
+    };
+    let all = lines.lines().enumerate().map(read);
+    all.filter(|(_, trace)| trace.tokens() >= FEWEST).collect()
+}
+
+/// A line for each trace and unit: its name, the unit, and the hash of its schedule.
+fn hashes(traces: impl Iterator<Item = (String, Trace)>) -> String {
+    let text = text();
+    let mut lines = String::new();
+    for (name, trace) in traces {
+        let tokens = lay(&text, trace.tokens() as usize);
+        for unit in ["word", "block"] {
+            let config = Config::default().with_choice("unit", unit).expect("a unit");
+            let run = engine::run(&config, &trace, Some(&tokens)).expect("it fits");
+            let _ = writeln!(lines, "{name} {unit} {}", hash(&run));
+        }
+    }
+    lines
+}
+
+fn hash(run: &engine::Run) -> String {
+    let mut schedule = String::new();
+    for p in &run.pieces {
+        let _ = writeln!(schedule, "{} {} {} {} {}", p.at.0, p.bytes, p.tokens, p.block, p.part);
+    }
+    Sha256::digest(schedule).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Compares with the file, or writes it.
+#[expect(clippy::disallowed_methods, reason = "tests may read the environment")]
+fn same(file: &str, now: &str) {
+    let path = folder().join(file);
+    let parent = path.parent().expect("a file in a folder");
+    if std::env::var_os("UPDATE_VECTORS").is_some() {
+        fs::create_dir_all(parent).expect("a folder can be made");
+        fs::write(&path, now).expect("a vector can be written");
+    } else if parent.exists() {
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let differs = before.lines().zip(now.lines()).position(|(b, n)| b != n);
+        let line = differs.unwrap_or(before.lines().count().min(now.lines().count()));
+        assert!(
+            before == now,
+            "{file}:{}: {:?} instead of {:?}; if that is meant, `make vectors`",
+            line + 1,
+            now.lines().nth(line),
+            before.lines().nth(line),
+        );
+    } else {
+        skipped(&format!("{} is absent; `make vectors` makes it", parent.display()));
+    }
+}
+
+fn text() -> String {
+    fs::read_to_string(folder().join("text.txt")).expect("the text is in the repository")
+}
+
+fn folder() -> PathBuf {
+    repo_root().join("tests/vectors")
+}
+
+/// Seeds of the made traces, and how many of each pattern.
+const SEEDS: [u64; 2] = [7, 99];
+const PER: u64 = 6;
+/// Recorded traces are cut here, since one has a silence of minutes.
+const LONGEST: Nanos = Nanos::from_secs(40);
+/// Tokens of the shortest recorded trace that counts.
+const FEWEST: u64 = 60;
