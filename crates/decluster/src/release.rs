@@ -108,17 +108,23 @@ impl Rules {
             return Some((m.earliest(at, flushed), Release::Count(count)));
         }
         let cuts = Cuts::new(self, lane, front);
-        let options = [
-            cuts.first_text(m.now),
-            if flushed { cuts.best(m.now) } else { None },
-            cuts.paced(m),
-            match (self.unit, cuts.block_end) {
-                (Unit::Whole, Some((_, decided))) => cuts.best(self.deadline(decided, tail)),
-                _ => cuts.best(self.deadline(front.due_from, tail)),
-            },
-        ];
+        let options =
+            [cuts.first_text(m.now), if flushed { cuts.best(m.now) } else { None }, cuts.paced(m)];
         // `min_by_key` keeps the first of equals.
-        let (at, cut) = options.into_iter().flatten().min_by_key(|(at, _)| (*at).max(m.now))?;
+        let first = options.into_iter().flatten().min_by_key(|(at, _)| (*at).max(m.now));
+        let due_from = match (self.unit, cuts.block_end) {
+            (Unit::Whole, Some((_, decided))) => decided,
+            _ => front.due_from,
+        };
+        let deadline = self.deadline(due_from, tail).max(m.now);
+        let (at, cut) = match first {
+            // The ordinary case: no deadline is near.
+            Some((at, cut)) if at.max(m.now) <= deadline => (at, cut),
+            later => {
+                let options = [later, cuts.best(deadline)];
+                options.into_iter().flatten().min_by_key(|(at, _)| (*at).max(m.now))?
+            }
+        };
         Some((m.earliest(at, flushed), Release::Text(cut)))
     }
 
@@ -251,7 +257,7 @@ impl<'a> Cuts<'a> {
 
     /// The same cut, or an earlier one where the block may yet prove to end: no piece spans such a place.
     fn short(&self, edge: Edge) -> Edge {
-        self.lane.undecided().filter(|place| place.end < edge.end).unwrap_or(edge)
+        self.lane.undecided_before(edge.end).unwrap_or(edge)
     }
 
     fn capped(&self, edge: Edge) -> Edge {

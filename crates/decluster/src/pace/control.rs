@@ -70,8 +70,10 @@ impl Law {
         let horizon = i.silence.clamp(self.horizon_min.min(i.max_delay), i.max_delay);
         let time = mul_div(horizon.0, self.part(horizon), MILLI);
         let most = self.reserve.min(mul_div(i.mean, self.reserve_time.0, SECOND));
-        let silence = self.reserve_silence.0;
-        let reserve = mul_div(most, horizon.0.min(silence), silence);
+        let reserve = match self.reserve_silence {
+            silence if horizon < silence => mul_div(most, horizon.0, silence.0),
+            _ => most,
+        };
         let backlog = i.backlog.saturating_sub(reserve);
         let rate = mul_div(backlog, SECOND, time);
         i.floor.max(rate.min(mul_div(i.mean, self.rate_cap, MILLI)))

@@ -17,6 +17,8 @@ pub(super) struct Estimator {
     count: u8,
     /// Places of `gaps[..count]` by length.
     sorted: [u8; RING],
+    /// Sum of their weights.
+    weight: u64,
     group: Option<Group>,
     /// Decayed credit and time of closed groups; their quotient is the mean rate.
     credit: u64,
@@ -91,6 +93,7 @@ impl Estimator {
             next: 0,
             count: 0,
             sorted: [0; RING],
+            weight: 0,
             group: None,
             credit: 0,
             time: 0,
@@ -140,27 +143,42 @@ impl Estimator {
     }
 
     fn silences_beyond(&self, elapsed: u32, credit: u64) -> Known {
-        let sorted = self.sorted[..usize::from(self.count)].iter().map(|place| self.gap(*place));
-        let known =
-            || sorted.clone().chain(self.prior(credit)).skip_while(|gap| gap.length <= elapsed);
-        let total: u64 = known().map(|gap| u64::from(gap.weight)).sum();
-        let mut need = total * self.constants.quantile / MILLI;
-        let reached = known().find(|gap| {
-            need = need.saturating_sub(u64::from(gap.weight));
-            need == 0
-        });
-        Known {
-            from: elapsed,
-            until: known().next().map_or(u32::MAX, |gap| gap.length),
-            quantile: reached.map_or(0, |gap| gap.length),
+        if self.count == 0 {
+            let prior = Some(self.prior(credit)).filter(|length| *length > elapsed);
+            return Known {
+                from: elapsed,
+                until: prior.unwrap_or(u32::MAX),
+                quantile: prior.unwrap_or(0),
+            };
         }
+        let mut sorted =
+            self.sorted[..usize::from(self.count)].iter().map(|place| self.gap(*place));
+        let mut total = self.weight;
+        let mut until = u32::MAX;
+        for gap in sorted.clone() {
+            if gap.length > elapsed {
+                until = gap.length;
+                break;
+            }
+            total -= u64::from(gap.weight);
+        }
+        // From the longest down, since few lie beyond a high quantile.
+        let mut beyond = total - total * self.constants.quantile / MILLI;
+        let mut quantile = 0;
+        while let Some(gap) = sorted.next_back().filter(|gap| gap.length > elapsed) {
+            quantile = gap.length;
+            match beyond.checked_sub(u64::from(gap.weight)) {
+                Some(left) => beyond = left,
+                None => break,
+            }
+        }
+        Known { from: elapsed, until, quantile }
     }
 
-    /// Before any silence is known: the one that a group of this size makes likely.
-    fn prior(&self, credit: u64) -> Option<Gap> {
+    /// Before any silence is known: the one that a group of this size makes likely, in microseconds.
+    fn prior(&self, credit: u64) -> u32 {
         let c = &self.constants;
-        let length = micros(Nanos(mul_div(c.prior.0, credit.min(c.prior_size), c.prior_size)));
-        (self.count == 0).then_some(Gap { length, weight: length })
+        micros(Nanos(mul_div(c.prior.0, credit.min(c.prior_size), c.prior_size)))
     }
 
     fn gap(&self, place: u8) -> Gap {
@@ -171,13 +189,18 @@ impl Estimator {
         let c = self.constants;
         let span = now.since(group.first).min(c.max_delay);
         self.keep(Gap { length: micros(now.since(group.last)), weight: micros(span) });
-        self.credit = decay(self.credit, span.0, c.memory).saturating_add(group.credit);
-        self.time = decay(self.time, span.0, c.memory).saturating_add(span.0);
+        let left = decay(span.0, c.memory);
+        self.credit = mul_div(self.credit, left, ONE).saturating_add(group.credit);
+        self.time = mul_div(self.time, left, ONE).saturating_add(span.0);
         let measured = mul_div(self.credit, SECOND, self.time);
-        let by_count = mul_div(c.trust, u64::from(self.count), c.trust_groups);
-        let trust = self.time.max(by_count).min(c.trust);
-        let guess = mul_div(c.rate_first, c.trust - trust, c.trust);
-        self.mean = mul_div(measured, trust, c.trust) + guess;
+        self.mean = match u64::from(self.count) {
+            count if count >= c.trust_groups || self.time >= c.trust => measured,
+            count => {
+                let trust = self.time.max(mul_div(c.trust, count, c.trust_groups));
+                let guess = mul_div(c.rate_first, c.trust - trust, c.trust);
+                mul_div(measured, trust, c.trust) + guess
+            }
+        };
         self.known = Known::default();
     }
 
@@ -187,6 +210,7 @@ impl Estimator {
         if count == RING {
             let old = self.sorted.iter().position(|place| *place == self.next).unwrap_or_default();
             self.sorted.copy_within(old + 1.., old);
+            self.weight -= u64::from(self.gap(self.next).weight);
             count -= 1;
         }
         let at =
@@ -194,19 +218,22 @@ impl Estimator {
         self.sorted.copy_within(at..count, at + 1);
         self.sorted[at] = self.next;
         self.gaps[usize::from(self.next)] = gap;
+        self.weight += u64::from(gap.weight);
         self.count = count as u8 + 1;
         self.next = (self.next + 1) % RING as u8;
     }
 }
 
-/// `value * exp(-span / memory)`, by the series of the reciprocal: exact to 0.01 % for a fifth of the memory,
-/// and falling towards zero everywhere.
-fn decay(value: u64, span: u64, memory: u64) -> u64 {
+/// `exp(-span / memory)` in parts of [`ONE`], by the series of the reciprocal: exact to 0.1 % for a third of the
+/// memory, and falling towards zero everywhere.
+fn decay(span: u64, memory: u64) -> u64 {
     let x = mul_div(span, 65_536, memory).min(64 * 65_536);
     let x2 = (x * x) >> 16;
     let x3 = (x2 * x) >> 16;
-    mul_div(value, 65_536, 65_536 + x + x2 / 2 + x3 / 6)
+    (ONE << 16) / (65_536 + x + x2 / 2 + x3 / 6)
 }
+
+const ONE: u64 = 1 << 24;
 
 fn micros(t: Nanos) -> u32 {
     u32::try_from(t.0 / 1_000).unwrap_or(u32::MAX)
@@ -280,7 +307,7 @@ mod tests {
     #[test]
     fn decay_is_the_exponential() {
         for (ms, want) in [(0, 1_000_000), (750, 904_837), (7_500, 367_879), (1_500_000, 0)] {
-            let got = decay(1_000_000, ms * MS, 7_500 * MS);
+            let got = decay(ms * MS, 7_500 * MS) * 1_000_000 / ONE;
             assert!(got.abs_diff(want) < 8_000, "{ms} ms: {got}");
         }
     }
