@@ -58,21 +58,21 @@ impl Backlog {
         }
     }
 
-    /// The least constant rate from `now` on that lets every group leave in time: max over the groups of the
-    /// backlog up to it, over the time it has left.
-    pub(super) fn floor(&self, now: Nanos) -> u64 {
+    /// The least constant rate from `now` on that lets every group leave in time, if it is more than `rate`; else
+    /// zero. It is the maximum over the groups of the backlog up to it, over the time it has left.
+    pub(super) fn floor_beyond(&self, now: Nanos, rate: u64) -> u64 {
         let from = now.after(self.margin);
-        let (mut sum, mut steepest) = (0u64, (0u64, 1u64));
+        // Quotients are compared without dividing: this runs on every delta, and deadlines are mostly far.
+        let (mut sum, mut steepest) = (0u64, None);
         for (arrived, credit) in &self.groups {
             sum = sum.saturating_add(*credit);
             let left = arrived.after(self.max_delay).since(from).0.max(LEAST);
-            // A comparison of quotients without dividing for every group.
-            if u128::from(sum) * u128::from(steepest.1) > u128::from(steepest.0) * u128::from(left)
-            {
-                steepest = (sum, left);
+            let (most, over) = steepest.unwrap_or((rate, SECOND));
+            if u128::from(sum) * u128::from(over) > u128::from(most) * u128::from(left) {
+                steepest = Some((sum, left));
             }
         }
-        mul_div(steepest.0, SECOND, steepest.1)
+        steepest.map_or(0, |(sum, left)| mul_div(sum, SECOND, left))
     }
 
     /// Deadlines stood still from `from` to `now`; what came in between counts from `now`.
@@ -107,11 +107,15 @@ mod tests {
         let mut backlog = backlog();
         backlog.add(Nanos(0), 100);
         backlog.add(Nanos::from_millis(500), 300);
-        assert_eq!(backlog.floor(Nanos(0)), 266, "400 in 1.5 s beats 100 in 1 s");
+        assert_eq!(backlog.floor_beyond(Nanos(0), 0), 266, "400 in 1.5 s beats 100 in 1 s");
+        assert_eq!(
+            (backlog.floor_beyond(Nanos(0), 265), backlog.floor_beyond(Nanos(0), 267)),
+            (266, 0)
+        );
         backlog.take(50);
-        assert_eq!(backlog.floor(Nanos(0)), 233);
+        assert_eq!(backlog.floor_beyond(Nanos(0), 0), 233);
         backlog.take(350);
-        assert_eq!((backlog.floor(Nanos(0)), backlog.total()), (0, 0));
+        assert_eq!((backlog.floor_beyond(Nanos(0), 0), backlog.total()), (0, 0));
     }
 
     #[test]
@@ -120,6 +124,6 @@ mod tests {
         backlog.add(Nanos(0), 100);
         backlog.add(Nanos(5 * SECOND), 100);
         backlog.shift(Nanos(SECOND), Nanos(11 * SECOND));
-        assert_eq!(backlog.floor(Nanos(10 * SECOND)), 100);
+        assert_eq!(backlog.floor_beyond(Nanos(10 * SECOND), 0), 100);
     }
 }

@@ -36,8 +36,6 @@ pub(super) struct Inputs {
     pub silence: Nanos,
     /// Upper bound of the horizon.
     pub max_delay: Nanos,
-    /// Least rate that meets every deadline and the tail.
-    pub floor: u64,
     /// Whether the end, or a tool call, is queued.
     pub ending: bool,
 }
@@ -59,13 +57,13 @@ impl Law {
         }
     }
 
-    /// Credit per second.
+    /// Credit per second, before deadlines are looked at.
     pub(super) fn rate(&self, i: &Inputs) -> u64 {
         if i.backlog == 0 {
             return 0;
         }
         if i.ending {
-            return i.floor.max(mul_div(i.mean, self.drain, MILLI));
+            return mul_div(i.mean, self.drain, MILLI);
         }
         let horizon = i.silence.clamp(self.horizon_min.min(i.max_delay), i.max_delay);
         let time = mul_div(horizon.0, self.part(horizon), MILLI);
@@ -76,7 +74,7 @@ impl Law {
         };
         let backlog = i.backlog.saturating_sub(reserve);
         let rate = mul_div(backlog, SECOND, time);
-        i.floor.max(rate.min(mul_div(i.mean, self.rate_cap, MILLI)))
+        rate.min(mul_div(i.mean, self.rate_cap, MILLI))
     }
 
     /// From the part for short silences (250 ms and less) to the one for long ones (750 ms and more).
@@ -111,7 +109,6 @@ mod tests {
             mean: 60 * CREDIT,
             silence: Nanos::from_millis(1_500),
             max_delay: Nanos::from_millis(1_500),
-            floor: 50 * CREDIT,
             ending: false,
         }
     }
@@ -139,10 +136,17 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_always_holds_and_alone_spends_the_reserve() {
-        let floor = 9_000 * CREDIT;
-        assert_eq!(LAW.rate(&Inputs { floor, ..inputs() }), floor);
-        assert_eq!(LAW.rate(&Inputs { backlog: 2 * CREDIT, floor: 7, ..inputs() }), 7);
+    fn the_reserve_is_not_spent() {
+        assert_eq!(LAW.rate(&Inputs { backlog: 2 * CREDIT, ..inputs() }), 0);
+        let brief = Law { reserve_time: Nanos::from_millis(25), ..LAW };
+        let backlog = 93 * CREDIT / 2;
+        assert_eq!(brief.rate(&Inputs { backlog, ..inputs() }), 50 * CREDIT, "25 ms of 60 are 1.5");
+    }
+
+    #[test]
+    fn no_rate_is_beyond_the_cap() {
+        let backlog = 9_000 * CREDIT;
+        assert_eq!(LAW.rate(&Inputs { backlog, ..inputs() }), 240 * CREDIT);
     }
 
     #[test]
@@ -155,8 +159,7 @@ mod tests {
         for x in [0, 1, u64::MAX / 2, u64::MAX] {
             for ending in [false, true] {
                 let (silence, max_delay) = (Nanos(x), Nanos(x.max(1)));
-                let _ =
-                    LAW.rate(&Inputs { backlog: x, mean: x, silence, max_delay, floor: 0, ending });
+                let _ = LAW.rate(&Inputs { backlog: x, mean: x, silence, max_delay, ending });
             }
         }
     }

@@ -147,7 +147,6 @@ impl Pacer {
     /// Computes the rate and the next release from the state at `now`.
     pub(crate) fn plan(&mut self, now: Nanos, tail: Option<Tail>) {
         let tail_rate = tail.map_or(0, |t| t.rate(now, self.margin));
-        let floor = self.backlog.floor(now).max(tail_rate);
         self.ending = tail.is_some();
         self.due = match &mut self.mode {
             Mode::Adaptive(adaptive) => {
@@ -157,21 +156,22 @@ impl Pacer {
                     mean,
                     silence: adaptive.estimator.expect(now),
                     max_delay: self.backlog.max_delay(),
-                    floor,
                     ending: self.ending,
                 });
-                // The guard never holds back what the deadlines need: that would come in a clump at the end.
                 let leak = mul_div(mean, adaptive.cluster_rate, MILLI);
+                let floor = self.backlog.floor_beyond(now, rate.min(leak)).max(tail_rate);
+                // The guard never holds back what the deadlines need: that would come in a clump at the end.
                 self.usual = leak.max(floor);
                 adaptive.guard.plan(now, self.usual);
-                self.hurried = rate == floor || leak < floor || self.ending;
-                self.debt.plan(now, rate)
+                self.hurried = self.ending || floor > rate.min(leak);
+                self.debt.plan(now, rate.max(floor))
             }
             Mode::Fixed(bucket) => {
+                let floor = self.backlog.floor_beyond(now, bucket.rate()).max(tail_rate);
                 let rate = floor.max(bucket.rate());
+                self.usual = rate;
                 self.hurried = floor > bucket.rate();
                 self.debt.plan(now, rate);
-                self.usual = rate;
                 bucket.plan(now, rate)
             }
             Mode::Off => now,

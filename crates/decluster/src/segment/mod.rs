@@ -36,7 +36,7 @@ pub struct Edge {
 
 /// How a block or a piece ends, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
+#[repr(u32)]
 pub enum Boundary {
     /// An empty line.
     Paragraph = 0,
