@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-rust test-python lint fmt vectors clean
+.PHONY: demo test test-all test-rust test-python lint fmt vectors score clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -42,6 +42,10 @@ fmt: $(VENV)/.installed-test
 	$(CARGO) fmt --all
 	$(BIN)/ruff format python tests/python
 	$(BIN)/ruff check --fix python tests/python
+
+## Score pacing over recorded and made traces, and write the tables into benches/README.md.
+score:
+	$(CARGO) run --locked --release --quiet -p decluster-benches --bin score -- --write benches/README.md
 
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:

@@ -176,8 +176,105 @@ fn clusters(out: &mut String, sets: &[Set]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Settings between the presets and beyond them, so that every other pacer has one to be compared with.
-const SETTINGS: &[(&str, &[(&str, u64)])] = &[("balanced", &[])];
+/// Settings between the presets and beyond them, so that every other pacer has some to be compared with.
+const SETTINGS: &[(&str, &[(&str, u64)])] = &[
+    (
+        "quick",
+        &[
+            ("horizon_part_word", 50),
+            ("horizon_part_long", 90),
+            ("reserve_word", 1_000_000),
+            ("reserve_time", 120_000_000),
+            ("reserve_silence", 60_000_000),
+            ("cluster_rate", 10_000),
+            ("rate_cap", 16_000),
+            ("silence_quantile", 300),
+        ],
+    ),
+    (
+        "quickest",
+        &[
+            ("horizon_part_word", 50),
+            ("horizon_part_long", 90),
+            ("reserve_word", 1_000_000),
+            ("reserve_time", 28_000_000),
+            ("reserve_silence", 60_000_000),
+            ("cluster_rate", 15_000),
+            ("rate_cap", 16_000),
+            ("silence_quantile", 300),
+            ("quantum", 25_000_000),
+        ],
+    ),
+    (
+        "quickest, 3.4 s",
+        &[
+            ("max_delay", 3_400_000_000),
+            ("horizon_part_word", 140),
+            ("horizon_part_long", 50),
+            ("reserve_word", 1_000_000),
+            ("reserve_time", 28_000_000),
+            ("reserve_silence", 50_000_000),
+            ("cluster_rate", 100_000),
+            ("cluster_burst", 16_000),
+            ("rate_cap", 100_000),
+            ("drain", 5_000),
+            ("silence_quantile", 300),
+            ("prior_silence", 100_000_000),
+            ("quantum", 15_000_000),
+        ],
+    ),
+    (
+        "long, 10 s",
+        &[
+            ("max_delay", 10_000_000_000),
+            ("horizon_part_word", 145),
+            ("horizon_part_long", 250),
+            ("reserve_word", 1_000_000),
+            ("reserve_time", 150_000_000),
+            ("reserve_silence", 100_000_000),
+            ("cluster_rate", 12_000),
+            ("rate_cap", 40_000),
+            ("drain", 4_500),
+            ("silence_quantile", 370),
+            ("prior_silence", 100_000_000),
+        ],
+    ),
+    (
+        "long, 12.5 s",
+        &[
+            ("max_delay", 12_500_000_000),
+            ("word_gap", 240_000_000),
+            ("horizon_part_word", 160),
+            ("horizon_part_long", 200),
+            ("reserve_word", 1_000_000),
+            ("reserve_time", 260_000_000),
+            ("reserve_silence", 50_000_000),
+            ("cluster_rate", 12_000),
+            ("rate_cap", 40_000),
+            ("drain", 4_500),
+            ("silence_quantile", 370),
+            ("prior_silence", 100_000_000),
+        ],
+    ),
+    (
+        "patient, 60 s",
+        &[
+            ("max_delay", 60_000_000_000),
+            ("word_gap", 249_000_000),
+            ("horizon_min", 1_000_000_000),
+            ("horizon_part_word", 1_500),
+            ("horizon_part_long", 3_000),
+            ("reserve_word", 1_000_000),
+            ("reserve_time", 60_000_000_000),
+            ("reserve_silence", 1_000_000),
+            ("cluster_rate", 100_000),
+            ("cluster_burst", 50_000),
+            ("rate_cap", 10_000),
+            ("silence_quantile", 990),
+            ("prior_silence", 2_700_000_000),
+        ],
+    ),
+];
 
 /// For each other pacer, settings with less stall at no more delay, on every set.
 fn dominated(out: &mut String, sets: &[Set]) -> Result<(), Error> {

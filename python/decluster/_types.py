@@ -27,7 +27,7 @@ class Parameters(TypedDict, total=False):
     `preset` or `profile` gives the values to begin with; the others override them.
     """
 
-    preset: Literal["balanced", "steady"] | None
+    preset: Literal["balanced", "steady", "snappy"] | None
     profile: Literal["codex-low-latency"] | None
     unit: Literal["block", "word", "whole"]
     pace: Literal["adaptive", "fixed", "off"]
@@ -56,6 +56,7 @@ class Parameters(TypedDict, total=False):
     horizon_part_long: float
     reserve_word: float
     reserve_block: float
+    reserve_time: float
     reserve_silence: float
     rate_cap: float
     drain: float
@@ -64,6 +65,7 @@ class Parameters(TypedDict, total=False):
     rate_first: int
     rate_memory: float
     rate_trust: float
+    rate_trust_groups: int
     deadline_margin: float
     max_queue_bytes: int
     max_event_bytes: int

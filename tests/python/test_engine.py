@@ -104,7 +104,8 @@ def test_a_fixed_rate_is_the_published_bucket() -> None:
     engine.push(0, "output", "word " * 400)
     out = drain(engine, 0)
     at_once = sum(item.tokens for at, item in out if at == 0 and isinstance(item, Piece))
-    assert 32 <= at_once <= 32 + 14
+    # Whole words of a little more than a token each: thirty fit, and thirty-one do not.
+    assert 31 <= at_once <= 33
     # The very last is the blank after the last word, which may become part of another.
     seconds = (engine.stats()["tokens_in"] - 32) / 240
     assert abs(out[-2][0] / 1e9 - seconds) < 0.1

@@ -265,6 +265,7 @@ pub(crate) fn stats_dict<'py>(
         ("pieces", stats.pieces),
         ("blocks", stats.blocks),
         ("cuts", stats.cuts),
+        ("hurried", stats.hurried),
         ("tokens_in", stats.tokens_in),
         ("tokens_out", stats.tokens_out),
         ("bytes_in", stats.bytes_in),

@@ -62,7 +62,7 @@ macro_rules! parameters {
 
 parameters! {
     /// What is released at once: `block` whole semantic blocks, cut at a word only against a stall or a
-    /// deadline; `word` about 60 ms of text at a time; `whole` blocks that are late rather than cut.
+    /// deadline; `word` about 33 ms of text at a time; `whole` blocks that are late rather than cut.
     unit: Unit = 0, 0, 2;
     /// How releases are timed: `adaptive` learns the stream's silences; `fixed` is a token bucket of `rate`
     /// and `burst`; `off` releases as soon as the text allows.

@@ -49,7 +49,7 @@ impl Debt {
     }
 }
 
-/// The classic token bucket: saves up to `burst`, may run into debt by one release.
+/// The classic token bucket: saves up to `burst`, may run into debt by what cannot be cut.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     rate: u64,
@@ -84,6 +84,13 @@ impl TokenBucket {
             Ok(missing) => now.after(Nanos(mul_div(missing, SECOND, filling))),
             Err(_) => now,
         }
+    }
+
+    /// What it holds at a time that is not in the past.
+    pub(super) fn left(&self, at: Nanos) -> u64 {
+        let gained = mul_div(self.filling, at.since(self.at).0, SECOND);
+        let level = self.level.saturating_add_unsigned(gained).min(self.burst);
+        u64::try_from(level).unwrap_or_default()
     }
 
     fn refill(&mut self, now: Nanos) {

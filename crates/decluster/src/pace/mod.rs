@@ -216,10 +216,11 @@ impl Pacer {
     }
 
     /// How much a piece of words should hold: `quantum` at the planned rate, at most `piece_max` and what the
-    /// cluster guard has room for, but a token.
+    /// cluster guard has room for or the bucket holds, but a token.
     pub(crate) fn quantum(&self) -> u64 {
         let most = match &self.mode {
             Mode::Adaptive(adaptive) if !self.ending => adaptive.guard.left(self.due),
+            Mode::Fixed(bucket) if !self.hurried => bucket.left(self.due),
             Mode::Off => 0,
             _ => u64::MAX,
         };
