@@ -166,6 +166,10 @@ impl Queue {
             Some(place) => place,
             None if self.lanes.len() >= self.max_lanes => return Err(TooManyLanes),
             None => {
+                if self.lanes.is_empty() {
+                    // Most streams have one choice, and a lane is large.
+                    self.lanes.reserve_exact(1);
+                }
                 self.lanes.push(Lane::new(delta.index, delta.kind, self.segment));
                 self.lanes.len() - 1
             }

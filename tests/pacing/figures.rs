@@ -1,0 +1,179 @@
+//! What pacing promises in figures, with a small margin below what `benches/README.md` shows.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_macros, reason = "a test")]
+
+use decluster::{Config, Nanos, PRESETS};
+use decluster_score::{Played, Study, Tokens, Trace, synthetic};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const TEXT: &str = include_str!("../../benches/text.txt");
+
+fn config(unit: &str) -> Config {
+    Config::default().with_choice("unit", unit).unwrap()
+}
+
+fn texts() -> Vec<String> {
+    vec![TEXT.to_owned()]
+}
+
+fn play(study: &Study, config: &Config) -> Played {
+    study.engine(config).unwrap()
+}
+
+/// So many tokens every `period`, `times` times.
+fn even(period: Nanos, count: u32, times: u64) -> Trace {
+    let tokens = (0..times).map(|k| Tokens { at: Nanos(k * period.0), count });
+    Trace::new("even", "even", tokens.collect())
+}
+
+#[test]
+fn made_traces_flow() {
+    let study = Study::new(synthetic::traces(99, 6), &texts(), Nanos::from_millis(1_500));
+    let word = play(&study, &config("word")).row;
+    assert!(word.steady >= 0.996 && word.delay_mean <= 0.530, "{word:?}");
+    let block = play(&study, &config("block")).row;
+    assert!(block.steady >= 0.992, "{block:?}");
+}
+
+#[test]
+fn recorded_traces_flow() {
+    let Some((traces, texts)) = held_out() else { return };
+    let study = Study::new(traces, &texts, Nanos::from_millis(1_500));
+    let word = play(&study, &config("word")).row;
+    assert!(word.steady >= 0.997 && word.delay_mean <= 0.165 && word.variation <= 0.40, "{word:?}");
+    let played = play(&study, &config("block"));
+    let block = played.row;
+    assert!(block.steady >= 0.995 && block.delay_mean <= 0.185, "{block:?}");
+    let cut =
+        |class: usize| f64::from(played.blocks[class].cut) / f64::from(played.blocks[class].all);
+    assert!(
+        cut(2) <= 0.15 && cut(3) <= 0.04,
+        "60 to 100 tokens a second {}, above {}",
+        cut(2),
+        cut(3)
+    );
+}
+
+#[test]
+fn stalls_are_those_of_a_clairvoyant() {
+    let mut sets = vec![(synthetic::traces(7, 6), texts()), (synthetic::traces(99, 6), texts())];
+    sets.extend(held_out());
+    for (traces, texts) in sets {
+        for ms in [500, 1_000, 1_500, 2_000] {
+            let max_delay = Nanos::from_millis(ms);
+            let study = Study::new(traces.clone(), &texts, max_delay);
+            let config = config("word").with("max_delay", max_delay.0).unwrap();
+            let ratio = play(&study, &config).row.stall[2] / study.clairvoyant().stall[2];
+            assert!(ratio <= 1.02, "{ms} ms: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn no_release_is_late() {
+    let mut sets = vec![(synthetic::traces(3, 2), texts())];
+    sets.extend(held_out());
+    for (traces, texts) in sets {
+        for unit in ["word", "block"] {
+            for (preset, ms) in PRESETS.iter().zip([300, 1_500, 4_000]) {
+                let max_delay = Nanos::from_millis(ms);
+                let config =
+                    Config::preset(preset.name).unwrap().with_choice("unit", unit).unwrap();
+                let config = config.with("max_delay", max_delay.0).unwrap();
+                let study = Study::new(traces.clone(), &texts, max_delay);
+                for (trace, run) in traces.iter().zip(&play(&study, &config).runs) {
+                    let late = run.pieces.iter().find(|piece| piece.delay > max_delay);
+                    assert_eq!(late, None, "{}, {unit}, {}", trace.name, preset.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn even_streams_are_left_nearly_alone() {
+    let words = "so the model writes what it found here and then goes on to the next part of it ";
+    let sixty = Study::words(even(Nanos(16_666_667), 1, 900), words);
+    let row = play(&sixty, &config("word")).row;
+    assert!(row.delay_mean <= 0.060, "60 words a second: {row:?}");
+
+    let fast = Study::new(
+        vec![even(Nanos::from_millis(20), 20, 500)],
+        &texts(),
+        Nanos::from_millis(1_500),
+    );
+    let row = play(&fast, &config("word")).row;
+    assert!(row.delay_max <= 0.300, "1,000 tokens a second: {row:?}");
+
+    let slow = Study::words(even(Nanos::from_millis(49), 1, 300), words);
+    let played = play(&slow, &config("word"));
+    // The first and the last word are cut where their end is not known yet.
+    let ones = played.runs[0].pieces.iter().filter(|piece| piece.count == 1).count();
+    assert!(ones >= 298, "one word every 49 ms: {ones} of 300 left one by one");
+}
+
+#[test]
+fn the_clusters_of_trace_a_are_bridged() {
+    let study = Study::new(vec![synthetic::trace_a()], &texts(), Nanos::from_millis(1_500));
+    for unit in ["word", "block"] {
+        let row = play(&study, &config(unit)).row;
+        assert!(
+            row.dead <= 0.10 && row.delay_mean <= 0.620 && row.tail <= 0.300,
+            "{unit}: {row:?}"
+        );
+        // No dump: nothing like a cluster leaves at once, also at the end.
+        assert!(row.cluster[1] <= 40, "{unit}: {row:?}");
+    }
+}
+
+#[test]
+fn a_reader_s_own_limit_is_kept() {
+    let study = Study::new(synthetic::traces(5, 1), &texts(), Nanos::from_millis(1_500));
+    for limit in [20, 60] {
+        let config = config("word").with("max_rate", limit).unwrap();
+        for run in play(&study, &config).runs {
+            for (place, first) in run.pieces.iter().enumerate() {
+                let mut tokens = 0;
+                for piece in &run.pieces[place..] {
+                    // What left before the last piece has been read when the last one leaves.
+                    let read = piece.at.since(first.at).0 * limit / 1_000_000_000;
+                    assert!(tokens <= read + 2, "{tokens} tokens, {read} read");
+                    tokens += u64::from(piece.tokens);
+                    if piece.at.since(first.at) > Nanos::from_secs(3) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The recorded streams that were not used for tuning, with the recorded texts, where they are.
+fn held_out() -> Option<(Vec<Trace>, Vec<String>)> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    if !shared.join("traces").is_dir() || !shared.join("reasoning-text").is_dir() {
+        eprintln!("no recordings beside the project: only made traces are tested");
+        return None;
+    }
+    let texts = files(&shared.join("reasoning-text"), "txt");
+    let texts = texts.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let mut held_out = Vec::new();
+    for file in files(&shared.join("traces"), "jsonl") {
+        let lines = fs::read_to_string(&file).unwrap();
+        let traces = lines.lines().enumerate().map(|(number, line)| {
+            let name = format!("{}:{}", file.display(), number + 1);
+            Trace::from_json(&name, "", line).unwrap().until(Nanos::from_secs(40))
+        });
+        held_out.extend(traces.filter(|t| t.tokens() >= 60).take(60).skip(12));
+    }
+    Some((held_out, texts))
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        entries.filter(|f| f.extension().is_some_and(|e| e == extension)).collect();
+    files.sort();
+    files
+}
