@@ -51,6 +51,8 @@ class Parameters(TypedDict, total=False):
     silence_quantile: float
     late_part: float
     horizon_min: float
+    silence_short: float
+    silence_long: float
     horizon_part_word: float
     horizon_part_block: float
     horizon_part_long: float

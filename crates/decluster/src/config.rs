@@ -96,7 +96,7 @@ parameters! {
     max_rate: Tokens = 0, 0, 1_000_000;
     /// How much time a piece of words holds: short enough to look continuous, long enough to be worth an event.
     quantum: Nanoseconds = 33_000_000, 5_000_000, 1_000_000_000;
-    /// The most tokens of a piece of words; a single longer word goes whole.
+    /// The most tokens of a piece of words, unless a single one that cannot be cut has more.
     piece_max: MilliTokens = 12_000, 1_000, 1_000_000;
     /// In `word`, in any time `w` at most this many tokens leave, and `cluster_rate` times the mean rate times
     /// `w`, unless a deadline or a tail asks for more.
@@ -112,12 +112,15 @@ parameters! {
     late_part: Thousandths = 4_000, 1_000, 10_000;
     /// The shortest horizon.
     horizon_min: Nanoseconds = 10_000_000, 1_000_000, 1_000_000_000;
-    /// In `word`, in which part of the horizon the backlog should be gone, where silences are short (250 ms and
-    /// less).
+    /// Silences up to this are short: it decides which `horizon_part` holds.
+    silence_short: Nanoseconds = 250_000_000, 1_000_000, 60_000_000_000;
+    /// From this on they are long; in between the part changes in proportion.
+    silence_long: Nanoseconds = 750_000_000, 1_000_000, 60_000_000_000;
+    /// In `word`, in which part of the horizon the backlog should be gone, where silences are short.
     horizon_part_word: Thousandths = 550, 50, 4_000;
     /// The same in `block`.
     horizon_part_block: Thousandths = 320, 50, 4_000;
-    /// The same in both where silences are long (750 ms and more).
+    /// The same in both where silences are long.
     horizon_part_long: Thousandths = 400, 50, 4_000;
     /// What is kept back in `word`, to drip word by word through a silence that is longer than expected.
     reserve_word: MilliTokens = 4_000, 0, 1_000_000;

@@ -15,6 +15,8 @@ pub(super) struct Law {
     horizon_min: Nanos,
     /// Part of the horizon in which the backlog should go: for short silences, for long ones.
     horizon_part: (u64, u64),
+    silence_short: Nanos,
+    silence_long: Nanos,
     /// Credit that is kept to drip through a late arrival.
     reserve: u64,
     /// And at most so much time of the mean rate.
@@ -49,6 +51,8 @@ impl Law {
         Self {
             horizon_min: Nanos(config.horizon_min),
             horizon_part: (short, config.horizon_part_long),
+            silence_short: Nanos(config.silence_short),
+            silence_long: Nanos(config.silence_long),
             reserve: milli_tokens(reserve),
             reserve_time: Nanos(config.reserve_time),
             reserve_silence: Nanos(config.reserve_silence),
@@ -77,16 +81,14 @@ impl Law {
         rate.min(mul_div(i.mean, self.rate_cap, MILLI))
     }
 
-    /// From the part for short silences (250 ms and less) to the one for long ones (750 ms and more).
+    /// From the part for short silences to the one for long ones.
     fn part(&self, horizon: Nanos) -> u64 {
         let (short, long) = self.horizon_part;
-        let weight = horizon.since(SHORT).0.min(LONG.0 - SHORT.0) * MILLI / (LONG.0 - SHORT.0);
+        let range = self.silence_long.since(self.silence_short).0.max(1);
+        let weight = mul_div(horizon.since(self.silence_short).0.min(range), MILLI, range);
         (short * (MILLI - weight) + long * weight) / MILLI
     }
 }
-
-const SHORT: Nanos = Nanos::from_millis(250);
-const LONG: Nanos = Nanos::from_millis(750);
 
 #[cfg(test)]
 mod tests {
@@ -96,6 +98,8 @@ mod tests {
     const LAW: Law = Law {
         horizon_min: Nanos::from_millis(20),
         horizon_part: (500, 600),
+        silence_short: Nanos::from_millis(250),
+        silence_long: Nanos::from_millis(750),
         reserve: 3 * CREDIT,
         reserve_time: Nanos::MAX,
         reserve_silence: Nanos(1),

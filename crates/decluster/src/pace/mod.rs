@@ -4,12 +4,12 @@
 //! release is [due](Pacer::due), and when a reader would begin to see a [stall](Pacer::stall). Rate and
 //! times are computed when something arrives or leaves and hold in between.
 //!
-//! The adaptive law is the second generation of the project's prototype: learn how long the silences
-//! between arrival groups are (a weighted quantile of the recent ones, after Moon, Kurose and Towsley 1998),
-//! spread the backlog over the silence expected now, keep a small reserve to drip through a late one, and
-//! never fall below the least rate that meets every deadline (the *Optimal Available* rule of speed scaling,
-//! Yao, Demers and Shenker 1995). Spending is a debt that is paid off at the rate, as in str0m's leaky
-//! bucket: nothing is saved up while idle, so no burst follows a silence.
+//! Adaptive pacing learns how long the silences between arrival groups are (a weighted quantile of the recent
+//! ones, after Moon, Kurose and Towsley 1998), spreads the backlog over a part of the silence expected now,
+//! keeps a small reserve to drip through a late one, and never falls below the least rate that meets every
+//! deadline (the *Optimal Available* rule of speed scaling, Yao, Demers and Shenker 1995). Spending is a debt
+//! that is paid off at the rate, as in str0m's leaky bucket: nothing is saved up while idle, so no burst
+//! follows a silence. A second bucket, the cluster guard, bounds what leaves in any time.
 
 mod backlog;
 mod bucket;

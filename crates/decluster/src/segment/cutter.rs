@@ -500,7 +500,8 @@ fn continues(c: char, term: Term) -> bool {
             ))
 }
 
-/// Words longer than this have edges inside: a reader would rather see half a path than nothing.
+/// After so much without an edge, a formula, a path or a call has one between its parts.
 const LONG_WORD_TOKENS: u64 = 3 * TOKEN;
+/// Words of more bytes than this have edges anywhere: a reader would rather see half a hash than nothing.
 const LONG_WORD: u64 = 64;
 const LONG_WORD_STEP: u64 = 16;
