@@ -21,6 +21,12 @@ fn main() -> Result<(), Error> {
     let mut arguments = env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {
         (None, _) => print!("{report}"),
+        (Some("--write"), Some(_)) if !Path::new(RECORDED).is_dir() => {
+            return Err(format!(
+                "{RECORDED} is not there: the tables would lose what was recorded"
+            )
+            .into());
+        }
         (Some("--write"), Some(file)) => {
             let old = fs::read_to_string(&file)?;
             let parts = (old.split_once(BEGIN), old.split_once(END));
@@ -37,6 +43,8 @@ fn main() -> Result<(), Error> {
 const BEGIN: &str = "<!-- score: begin -->";
 const END: &str = "<!-- score: end -->";
 
+/// Where recorded traces are, if anywhere.
+const RECORDED: &str = "../shared/traces";
 /// Recorded streams of a file that were used for tuning; the rest are held out.
 const TUNING: usize = 12;
 /// Streams of a file that are used at all.
@@ -384,7 +392,7 @@ fn sets() -> Result<Vec<Set>, Error> {
     let texts = texts()?;
     let made = |seed| synthetic::traces(seed, 6);
     let mut sets = Vec::new();
-    let recorded = Path::new("../shared/traces");
+    let recorded = Path::new(RECORDED);
     if recorded.is_dir() {
         let (tuning, held_out) = recorded_traces(recorded)?;
         sets.push(("recorded, tuning", tuning, texts.clone()));

@@ -1,8 +1,8 @@
 //! What pacing promises in figures, with a small margin below what `benches/README.md` shows.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_macros, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_macros, reason = "a test")]
 
-use decluster::{Config, Nanos, PRESETS};
+use decluster::{Config, Delta, Engine, Kind, Nanos, Output, PRESETS};
 use decluster_score::{Played, Study, Tokens, Trace, synthetic};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -145,6 +145,49 @@ fn a_reader_s_own_limit_is_kept() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn who_heeds_a_reader_s_limit_is_late_with_nothing() {
+    for unit in ["word", "block"] {
+        for limit in [5, 20, 60] {
+            let config = config(unit).with("max_rate", limit).unwrap();
+            let mut engine = Engine::new(&config, Nanos::ZERO);
+            let mut now = Nanos::ZERO;
+            let words: Vec<_> = TEXT.split_inclusive(' ').take(400).collect();
+            let (mut given, mut last, mut longest) = (0, Nanos::ZERO, Nanos::ZERO);
+            let mut out = String::new();
+            loop {
+                while given < words.len() && engine.wants_input() {
+                    let text = words[given];
+                    let delta = Delta { kind: Kind::Reasoning, index: 0, text, tokens: None };
+                    engine.push(now, delta).unwrap();
+                    given += 1;
+                }
+                if given == words.len() {
+                    engine.finish(now);
+                }
+                match engine.poll(now) {
+                    Output::Piece(piece) => {
+                        out.push_str(piece.text);
+                        let delay = now.since(piece.arrived);
+                        // At five a second a block may be all that a reader can take in 1.5 s.
+                        let bound = Nanos::from_millis(if limit == 5 { 6_000 } else { 1_500 });
+                        assert!(delay <= bound, "{unit}, {limit}: {delay}");
+                        longest = longest.max(now.since(last));
+                        last = now;
+                    }
+                    Output::Wait(at) => now = at,
+                    Output::Finished => break,
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(out, words.concat());
+            // Even: words at about their own pace.
+            let even = Nanos(8_000_000_000 / limit);
+            assert!(unit == "block" || longest <= even, "{limit}: {longest}");
         }
     }
 }

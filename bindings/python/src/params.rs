@@ -214,6 +214,7 @@ fn unit_name(unit: ParameterUnit) -> &'static str {
         ParameterUnit::Nanoseconds => "seconds",
         ParameterUnit::MilliTokens | ParameterUnit::Tokens => "tokens",
         ParameterUnit::Thousandths => "ratio",
+        ParameterUnit::TokensPerSecond => "tokens/s",
         ParameterUnit::Bytes => "bytes",
         _ if unit.names().is_empty() => "count",
         _ => "choice",

@@ -63,7 +63,7 @@ impl Row {
             stall: limits.map(sum),
             stalls: limits.map(count),
             avoidable: limits.map(avoidable),
-            steady: 1.0 - avoidable(STEADY) / flowing.max(1e-9),
+            steady: (1.0 - avoidable(STEADY) / flowing.max(1e-9)).max(0.0),
             variation: mean(&|s| s.variation),
             energy: self::mean(pairs().filter_map(|(s, c)| Some(s.energy? / c.energy?))),
             low_flow: mean(&|s| s.low_flow),

@@ -61,18 +61,19 @@ macro_rules! parameters {
 }
 
 parameters! {
-    /// What is released at once: `block` whole semantic blocks, cut at a word only against a stall or a
-    /// deadline; `word` about 33 ms of text at a time; `whole` blocks that are late rather than cut.
+    /// What is released at once: `block` whole semantic blocks, cut at a word only against a stall or a deadline;
+    /// `word` a word or two (`quantum`); `whole` complete blocks only, even beyond `max_delay`.
     unit: Unit = 0, 0, 2;
-    /// How releases are timed: `adaptive` learns the stream's silences; `fixed` is a token bucket of `rate`
-    /// and `burst`; `off` releases as soon as the text allows.
+    /// How releases are timed: `adaptive` learns the stream's silences; `fixed` is a token bucket of `rate` and
+    /// `burst`, under the bound of `max_delay`; `off` releases text as soon as its block or word is complete.
     pace: Pace = 0, 0, 2;
     /// Where blocks end: `semantic` at sentences, lines and clauses; `off` makes each delta a block, cut
     /// nowhere and held for no half character.
     segment: Segment = 0, 0, 1;
     /// Tokens per block that the segmenter aims at, on average.
     target: MilliTokens = 12_400, 4_000, 64_000;
-    /// The most that text is delayed: every byte leaves within this time of its arrival.
+    /// The most that text is delayed, while the caller polls when told: every byte leaves within this time of its
+    /// arrival. `max_rate` and `unit = whole` come before it.
     max_delay: Nanoseconds = 1_500_000_000, 100_000_000, 60_000_000_000;
     /// How long the first text may wait for the end of its first word.
     first_hold: Nanoseconds = 45_000_000, 0, 1_000_000_000;
@@ -80,73 +81,78 @@ parameters! {
     max_tail: Nanoseconds = 300_000_000, 0, 10_000_000_000;
     /// The longest silence a reader should see while there are words to show: then a block is cut at a word.
     max_gap: Nanoseconds = 240_000_000, 20_000_000, 10_000_000_000;
-    /// The same in `word`, where it takes no more than a word to end a silence.
+    /// `max_gap` for `unit = word`, where it takes no more than a word to end a silence.
     word_gap: Nanoseconds = 195_000_000, 20_000_000, 10_000_000_000;
-    /// Which part of the queue a block gives up when it is cut against a silence; two tokens at least.
+    /// When a block is cut to end a silence, this share of the queued text leaves, two tokens at least.
     cut_part: Thousandths = 700, 0, 1_000;
-    /// How long a character that may still grow (an accent, an emoji sequence) is held at the end of the text.
+    /// How long a character that may still grow (an accent, an emoji sequence) is held at the end of the text. It
+    /// can only be lowered.
     grapheme_hold: Nanoseconds = 100_000_000, 0, 100_000_000;
-    /// Tokens per second of `pace = fixed`.
-    rate: Tokens = 240, 1, 1_000_000;
+    /// Tokens per second of `pace = fixed`. Deadlines come before it: for a hard limit there is `max_rate`.
+    rate: TokensPerSecond = 240, 1, 1_000_000;
     /// Tokens that `pace = fixed` lets through at once after a silence.
     burst: Tokens = 32, 1, 1_000_000;
-    /// The most tokens per second that are released, for readers who want no more: 0 sets no limit. It comes
-    /// before `max_delay` and `max_tail`; intake pauses (`wants_input`) while more is queued than can be read
-    /// within `max_delay`, so that a caller who heeds it is late with nothing.
-    max_rate: Tokens = 0, 0, 1_000_000;
+    /// The most tokens per second that are released, for readers who want no more; 0 sets no limit. It comes
+    /// before `max_delay` and `max_tail`. Intake pauses (`wants_input`) while more is queued than can be read
+    /// within half of `max_delay`, so that a caller who heeds it is late with nothing.
+    max_rate: TokensPerSecond = 0, 0, 1_000_000;
     /// How much time a piece of words holds: short enough to look continuous, long enough to be worth an event.
     quantum: Nanoseconds = 33_000_000, 5_000_000, 1_000_000_000;
     /// The most tokens of a piece of words, unless a single one that cannot be cut has more.
     piece_max: MilliTokens = 12_000, 1_000, 1_000_000;
-    /// In `word`, in any time `w` at most this many tokens leave, and `cluster_rate` times the mean rate times
-    /// `w`, unless a deadline or a tail asks for more.
+    /// In `word`, at most `cluster_burst` + `cluster_rate` x mean rate x w tokens leave in any time w, unless a
+    /// deadline or a tail asks for more.
     cluster_burst: MilliTokens = 12_000, 4_000, 1_000_000;
-    /// See `cluster_burst`.
+    /// How much of the mean rate may leave in the long run, on top of `cluster_burst`.
     cluster_rate: Thousandths = 1_500, 1_000, 1_000_000;
     /// Arrivals within this time of a group's first belong to it: beyond the jitter of networks, below any
     /// pause that a reader could notice.
     group_gap: Nanoseconds = 30_000_000, 1_000_000, 1_000_000_000;
-    /// Which quantile of the recent silences, by their time, is taken for the next one: the horizon.
+    /// The silence expected next, the *horizon*, is this quantile of the last 24 silences that were longer than
+    /// the present one has lasted, weighted by their time.
     silence_quantile: Thousandths = 850, 50, 1_000;
-    /// The horizon where a silence is longer than all that are remembered: so many times what it has lasted.
+    /// Once a silence outlasts every one that is remembered, it is expected to last this many times what it has
+    /// already.
     late_part: Thousandths = 4_000, 1_000, 10_000;
     /// The shortest horizon.
     horizon_min: Nanoseconds = 10_000_000, 1_000_000, 1_000_000_000;
-    /// Silences up to this are short: it decides which `horizon_part` holds.
+    /// Up to this horizon `horizon_part_word` or `horizon_part_block` holds.
     silence_short: Nanoseconds = 250_000_000, 1_000_000, 60_000_000_000;
-    /// From this on they are long; in between the part changes in proportion.
+    /// From this horizon on `horizon_part_long` holds; in between the part changes in proportion.
     silence_long: Nanoseconds = 750_000_000, 1_000_000, 60_000_000_000;
-    /// In `word`, in which part of the horizon the backlog should be gone, where silences are short.
+    /// In `word`, the queue is planned to be gone after this part of a short horizon. Less means less delay, and
+    /// less text left when a silence lasts.
     horizon_part_word: Thousandths = 550, 50, 4_000;
-    /// The same in `block`.
+    /// The same in `block`, for a short horizon.
     horizon_part_block: Thousandths = 320, 50, 4_000;
-    /// The same in both where silences are long.
+    /// The same in both, for a long horizon.
     horizon_part_long: Thousandths = 400, 50, 4_000;
     /// What is kept back in `word`, to drip word by word through a silence that is longer than expected.
     reserve_word: MilliTokens = 4_000, 0, 1_000_000;
     /// What is kept back in `block`, where the next block must be complete to go.
     reserve_block: MilliTokens = 12_500, 0, 1_000_000;
-    /// The most time of the mean rate that is kept back in either: what little is kept of a slow stream is late.
+    /// Either reserve is at most this much time of the mean rate, lest slow streams be delayed for it.
     reserve_time: Nanoseconds = 180_000_000, 0, 60_000_000_000;
-    /// The horizon from which on all of it is kept; where silences are shorter, less, in proportion.
+    /// From this horizon on the whole reserve is kept, below it less, in proportion.
     reserve_silence: Nanoseconds = 35_000_000, 1_000_000, 10_000_000_000;
     /// The most that the rate may be, in mean rates, unless a deadline or a tail asks for more.
     rate_cap: Thousandths = 4_000, 1_000, 1_000_000;
     /// How fast a tail goes, in mean rates, if `max_tail` asks for no more.
     drain: Thousandths = 2_000, 100, 100_000;
-    /// The silence to expect after a first group of `prior_tokens`, before any was seen; smaller groups, shorter.
+    /// The silence to expect after a first group of `prior_tokens`, before any was seen; after a smaller group
+    /// less, in proportion.
     prior_silence: Nanoseconds = 1_400_000_000, 0, 60_000_000_000;
-    /// See `prior_silence`.
+    /// The size of the first group after which `prior_silence` is expected.
     prior_tokens: MilliTokens = 80_000, 1_000, 10_000_000;
     /// The mean rate to expect of a stream of which nothing is known.
-    rate_first: Tokens = 150, 1, 1_000_000;
+    rate_first: TokensPerSecond = 150, 1, 1_000_000;
     /// Time over which the mean rate forgets.
     rate_memory: Nanoseconds = 4_000_000_000, 100_000_000, 600_000_000_000;
     /// Time after which the measured mean rate is trusted alone.
     rate_trust: Nanoseconds = 2_000_000_000, 1_000_000, 60_000_000_000;
-    /// Or after so many arrival groups, if they come faster.
+    /// After this many arrival groups the measured mean rate is trusted alone, even before `rate_trust`.
     rate_trust_groups: Count = 16, 1, 24;
-    /// Plans aim this much before a deadline, since the last piece of a cluster has a size.
+    /// Plans aim this much before a deadline, since a piece leaves as a whole.
     deadline_margin: Nanoseconds = 30_000_000, 0, 50_000_000;
     /// Bytes that may be queued. Intake should pause at half of it (`wants_input`) and resumes at a quarter;
     /// beyond it a delta is refused as a whole.
@@ -181,8 +187,10 @@ pub struct Parameter {
 pub enum ParameterUnit {
     /// Nanoseconds. Python takes and gives seconds.
     Nanoseconds,
-    /// LLM tokens, or tokens per second.
+    /// LLM tokens.
     Tokens,
+    /// LLM tokens per second.
+    TokensPerSecond,
     /// Thousandths of a token. Python takes and gives tokens.
     MilliTokens,
     /// A ratio in thousandths. Python takes and gives the ratio.
@@ -262,7 +270,7 @@ pub const PRESETS: &[Preset] = &[
 pub const PROFILES: &[Preset] = &[Preset {
     name: "codex-low-latency",
     values: &[("first_hold", 45_000_000)],
-    doc: "First text within 45 ms of its arrival, then balanced.",
+    doc: "First text within 45 ms of its arrival, then balanced: the defaults, under the published name.",
 }];
 
 impl Config {

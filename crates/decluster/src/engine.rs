@@ -549,9 +549,10 @@ impl Engine {
 
     fn note_watermarks(&mut self) {
         let (bytes, limit) = (self.queue.bytes(), self.max_queue_bytes);
-        if bytes >= limit / 2 || self.pacer.is_behind(false) {
+        let behind = self.pacer.is_behind(self.clock, self.paused);
+        if bytes >= limit / 2 || behind {
             self.paused = true;
-        } else if bytes < limit / 4 && !self.pacer.is_behind(true) {
+        } else if bytes < limit / 4 {
             self.paused = false;
         }
     }

@@ -204,10 +204,17 @@ impl Pacer {
         self.read
     }
 
-    /// Whether more is queued than the reader can take within `max_delay`, or than half of that.
-    pub(crate) fn is_behind(&self, half: bool) -> bool {
-        let able = |rate| mul_div(rate, self.backlog.max_delay().0, SECOND << u32::from(half));
-        self.max_rate.is_some_and(|rate| self.backlog.total() >= able(rate).max(1))
+    /// Whether more is queued and still being read than the reader can take within half of `max_delay`; once
+    /// intake has paused, within a quarter.
+    pub(crate) fn is_behind(&self, now: Nanos, paused: bool) -> bool {
+        self.max_rate.is_some_and(|rate| {
+            let reading = mul_div(rate, self.read.since(now).0, SECOND);
+            let able =
+                mul_div(rate, self.backlog.max_delay().0, SECOND) / if paused { 4 } else { 2 };
+            let queued = self.backlog.total();
+            // An empty queue wants input whatever is still being read: nothing else would wake the caller.
+            queued > 0 && queued.saturating_add(reading) >= able
+        })
     }
 
     /// When the reader has seen nothing for `max_gap`; the end of time before the first release.
@@ -224,7 +231,8 @@ impl Pacer {
             Mode::Off => 0,
             _ => u64::MAX,
         };
-        let quantum = mul_div(self.debt.rate().min(self.usual), self.quantum.0, SECOND);
+        let rate = self.debt.rate().min(self.usual).min(self.max_rate.unwrap_or(u64::MAX));
+        let quantum = mul_div(rate, self.quantum.0, SECOND);
         quantum.min(self.piece_max).min(most).max(CREDIT)
     }
 
