@@ -409,9 +409,11 @@ impl Lane {
         edges.get(edges.partition_point(|e| e.tokens < tokens)).copied()
     }
 
-    pub(crate) fn edge_at_most(&self, tokens: u64) -> Option<Edge> {
+    /// The latter not beyond `offset` either.
+    pub(crate) fn edge_at_most(&self, tokens: u64, offset: u64) -> Option<Edge> {
         // Those that have left are gone from the front, and a piece has few: no search is as quick.
-        let within = self.cuts.edges().iter().take_while(|e| e.tokens <= tokens);
+        let edges = self.cuts.edges().iter();
+        let within = edges.take_while(|e| e.tokens <= tokens && e.end <= offset);
         within.last().copied().filter(|e| e.end > self.head.end)
     }
 

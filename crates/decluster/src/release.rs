@@ -207,7 +207,7 @@ impl<'a> Cuts<'a> {
             },
             Unit::Word => {
                 let within = |e: &Edge| e.end <= self.limit;
-                let some = self.lane.edge_at_most(head.tokens + m.quantum).filter(within);
+                let some = self.lane.edge_at_most(head.tokens + m.quantum, self.limit);
                 let one = || self.lane.edge_after(head.end).filter(within);
                 let last = || self.block_end.map(|(e, _)| e);
                 match (some.or_else(one).or_else(last), self.fence) {
