@@ -535,16 +535,17 @@ impl Engine {
     /// A release that is up to 100 ms late counts as done when it was due, so that lateness does not add up;
     /// beyond that the consumer was away, and the deadline clock stood still.
     fn account_for_lateness(&mut self, at: Nanos, now: Nanos) -> Nanos {
-        if now.since(at) <= LATE {
+        let counted = Nanos(now.0.saturating_sub(LATE.0));
+        if counted <= at {
             return at;
         }
-        self.queue.shift(at, now);
-        self.pacer.absent(at, now);
-        let away = now.since(at);
+        self.queue.shift(at, counted);
+        self.pacer.absent(at, counted);
+        let away = counted.since(at);
         for (_, until, _) in &mut self.tails {
             *until = until.after(away).min(now.after(self.max_tail));
         }
-        now
+        counted
     }
 
     fn note_watermarks(&mut self) {

@@ -263,7 +263,7 @@ impl Queue {
     /// The consumer was away: the deadline clock stood still from `from` to `now`.
     pub(crate) fn shift(&mut self, from: Nanos, now: Nanos) {
         let away = now.since(from);
-        let moved = |t: Nanos| if t <= from { t.after(away) } else { now };
+        let moved = |t: Nanos| if t <= from { t.after(away) } else { t.max(now) };
         for lane in &mut self.lanes {
             lane.runs.iter_mut().for_each(|run| run.due_from = moved(run.due_from));
             lane.decided.iter_mut().for_each(|at| *at = moved(*at));

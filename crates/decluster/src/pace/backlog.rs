@@ -79,7 +79,7 @@ impl Backlog {
     pub(super) fn shift(&mut self, from: Nanos, now: Nanos) {
         let away = now.since(from);
         for (arrived, _) in &mut self.groups {
-            *arrived = if *arrived <= from { arrived.after(away) } else { now };
+            *arrived = if *arrived <= from { arrived.after(away) } else { (*arrived).max(now) };
         }
     }
 
