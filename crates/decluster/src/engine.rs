@@ -311,8 +311,8 @@ impl Engine {
     /// What to do now. Call it until it gives [`Output::Wait`], [`Output::NeedInput`] or
     /// [`Output::Finished`]; after `Wait(at)` again at `at`, or after input.
     ///
-    /// A call up to 100 ms late gets what is due at once. After a longer absence the deadline clock stood
-    /// still meanwhile, and what is queued flows out within `max_delay`.
+    /// A call up to 100 ms late gets what is due at once. Of a longer absence 100 ms count as lateness; for the
+    /// rest the deadline clock stood still, and what is queued flows out within `max_delay`.
     pub fn poll(&mut self, now: Nanos) -> Output<'_> {
         let now = self.tick(now);
         match self.plan {
@@ -430,7 +430,7 @@ impl Engine {
         let tokens = (cut.tokens / 16 - from.tokens / 16) as u32;
         self.count(now, arrived, part, ends_block, u64::from(tokens));
         self.stats.bytes_out += cut.end - from.end;
-        self.spend(at, weight);
+        self.spend(at, weight, run.number);
         Output::Piece(Piece {
             text: self.queue.lanes[place].slice(from.end, cut.end),
             kind: run.kind,
@@ -450,7 +450,7 @@ impl Engine {
         let Some(run) = self.queue.release_count(place, tokens) else { return Output::NeedInput };
         self.count(now, run.arrived, 0, true, u64::from(tokens));
         let (index, block) = (self.queue.lanes[place].index, self.queue.lanes[place].block - 1);
-        self.spend(at, u64::from(tokens) * 16);
+        self.spend(at, u64::from(tokens) * 16, run.number);
         Output::Piece(Piece {
             text: "",
             kind: run.kind,
@@ -477,10 +477,10 @@ impl Engine {
         self.seq += 1;
     }
 
-    fn spend(&mut self, at: Nanos, weight: u64) {
+    fn spend(&mut self, at: Nanos, weight: u64, number: u64) {
         let credit = pace::credit(weight);
         self.left = self.left.saturating_add(credit);
-        self.pacer.released(at, credit);
+        self.pacer.released(at, credit, number < self.flush_before);
         self.plan_at(at);
     }
 
@@ -494,10 +494,13 @@ impl Engine {
 
     fn plan_at(&mut self, now: Nanos) {
         self.note_watermarks();
-        let tail = self.tails.front().map(|(before, until, arrived)| {
-            (*before, Tail { left: arrived.saturating_sub(self.left), until: *until })
-        });
-        self.pacer.plan(now, tail.map(|(_, tail)| tail).filter(|tail| tail.left > 0));
+        let left = self.left;
+        let tails = self
+            .tails
+            .iter()
+            .take(TAILS)
+            .map(|(_, until, arrived)| Tail { left: arrived.saturating_sub(left), until: *until });
+        self.pacer.plan(now, tails.filter(|tail| tail.left > 0));
         let moment = Moment {
             now,
             pacer: &self.pacer,
@@ -506,7 +509,7 @@ impl Engine {
             quantum: self.pacer.quantum() / pace::credit(1),
             backlog: self.pacer.backlog() / pace::credit(1),
             flush_before: self.flush_before,
-            tail: tail.map(|(before, tail)| (before, tail.until)),
+            tail: self.tails.front().map(|(before, until, _)| (*before, *until)),
             first: self.stats.pieces == 0,
         };
         let fence = self.queue.marks.front().map_or(u64::MAX, |mark| mark.number);
@@ -532,8 +535,9 @@ impl Engine {
         };
     }
 
-    /// A release that is up to 100 ms late counts as done when it was due, so that lateness does not add up;
-    /// beyond that the consumer was away, and the deadline clock stood still.
+    /// A release that is up to 100 ms late counts as done when it was due, so that lateness does not add up. If
+    /// it is later, the consumer was away for what exceeds that, and the deadline clock stood still; were it
+    /// the whole time, a consumer who is always 101 ms late would stop the clock for good.
     fn account_for_lateness(&mut self, at: Nanos, now: Nanos) -> Nanos {
         let counted = Nanos(now.0.saturating_sub(LATE.0));
         if counted <= at {
@@ -586,3 +590,5 @@ impl core::error::Error for PushError {}
 
 /// How late a consumer may be before it counts as having been away.
 const LATE: Nanos = Nanos::from_millis(100);
+/// Tails that are planned for together: more in quick succession are beyond what a reader could tell apart.
+const TAILS: usize = 16;

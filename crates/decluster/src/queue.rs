@@ -15,6 +15,7 @@ use crate::time::Nanos;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use unicode_segmentation::GraphemeCursor;
 
 /// Text and marks of one stream, in order.
 #[derive(Debug)]
@@ -417,10 +418,13 @@ impl Lane {
         within.last().copied().filter(|e| e.end > self.head.end)
     }
 
-    /// Where the last delta that ends before `offset` ends.
+    /// Where the last delta that ends before `offset` ends, if no character goes on there.
     pub(crate) fn delta_end_before(&self, offset: u64) -> Option<Edge> {
         let place = self.runs.partition_point(|r| r.end.end < offset).checked_sub(1)?;
-        self.runs.get(place).map(|run| Edge { boundary: Boundary::Grapheme, ..run.end })
+        let end = self.runs.get(place)?.end;
+        let mut cursor = GraphemeCursor::new((end.end - self.base) as usize, self.text.len(), true);
+        let whole = cursor.is_boundary(&self.text, 0) == Ok(true);
+        whole.then_some(Edge { boundary: Boundary::Grapheme, ..end })
     }
 
     /// All text that has come.

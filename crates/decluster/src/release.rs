@@ -195,7 +195,7 @@ impl<'a> Cuts<'a> {
                 (Some((end, _)), _) => Some((m.due, end)),
                 // A part that ends at a mark cannot grow: nothing to wait for but the pacer.
                 (None, Some(fence)) => Some((self.when_certain(m.due, fence), fence)),
-                // The block is not decided: a third of what is there, at a word, against the stall.
+                // The block is not decided: a part of what is there, at a word, against the stall.
                 (None, None) => {
                     let some = (m.backlog * self.rules.cut_part / 1_000).max(2 * 16);
                     let cut = self.lane.edge_at_least(head.tokens + some);

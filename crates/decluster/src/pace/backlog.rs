@@ -42,6 +42,14 @@ impl Backlog {
             }
             _ => self.groups.push_back((now, credit)),
         }
+        // More than fit into `max_delay` are overdue, and one overdue group is like another.
+        while self.groups.len() > GROUPS as usize + 2
+            && let Some((oldest, credit)) = self.groups.pop_front()
+            && let Some((arrived, sum)) = self.groups.front_mut()
+        {
+            *arrived = oldest;
+            *sum = sum.saturating_add(credit);
+        }
     }
 
     /// Takes from the oldest.
@@ -125,5 +133,22 @@ mod tests {
         backlog.add(Nanos(5 * SECOND), 100);
         backlog.shift(Nanos(SECOND), Nanos(11 * SECOND));
         assert_eq!(backlog.floor_beyond(Nanos(10 * SECOND), 0), 100);
+    }
+
+    #[test]
+    fn what_is_overdue_is_one_group() {
+        let mut backlog = backlog();
+        for ms in 0..100_000 {
+            backlog.add(Nanos::from_millis(ms), 10);
+        }
+        assert!(backlog.groups.len() <= GROUPS as usize + 2);
+        let now = Nanos::from_secs(100);
+        assert_eq!(
+            backlog.floor_beyond(now, 0),
+            mul_div(989_900, SECOND, LEAST),
+            "what is overdue"
+        );
+        backlog.take(999_990);
+        assert_eq!((backlog.total(), backlog.groups.len()), (10, 1));
     }
 }

@@ -1,7 +1,7 @@
 //! The cluster guard: in any time `w` at most `cluster_burst + cluster_rate x mean x w` leaves.
 //!
 //! A leaky bucket behind the control law. It holds back what the law would let out in a clump; it does not
-//! hold back what a deadline, a tail or a stall asks for.
+//! hold back what a deadline or a tail asks for.
 
 use super::{SECOND, mul_div};
 use crate::Nanos;
@@ -40,12 +40,6 @@ impl Guard {
             Some(_) if self.leak == 0 => Nanos::MAX,
             Some(over) => self.at.after(Nanos(mul_div(over, SECOND, self.leak).saturating_add(1))),
         }
-    }
-
-    /// How much there is room for at a time that is not in the past.
-    pub(super) fn left(&self, at: Nanos) -> u64 {
-        let leaked = mul_div(self.leak, at.since(self.at).0, SECOND);
-        self.burst - self.level.saturating_sub(leaked)
     }
 
     fn settle(&mut self, now: Nanos) {

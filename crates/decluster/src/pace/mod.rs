@@ -130,11 +130,12 @@ impl Pacer {
         self.backlog.add(now, credit);
     }
 
-    /// This much credit left. A plan must follow before the next question.
-    pub(crate) fn released(&mut self, now: Nanos, credit: u64) {
+    /// This much credit left; `flushed` if the caller asked for it out of turn, which is no debt. A plan must
+    /// follow before the next question.
+    pub(crate) fn released(&mut self, now: Nanos, credit: u64, flushed: bool) {
         self.backlog.take(credit);
-        self.debt.spend(now, credit);
-        if let Some(rate) = self.max_rate {
+        self.debt.spend(now, if flushed { 0 } else { credit });
+        if let Some(rate) = self.max_rate.filter(|_| !flushed) {
             self.read = self.read.max(now).after(Nanos(mul_div(credit, SECOND, rate)));
         }
         match &mut self.mode {
@@ -145,9 +146,10 @@ impl Pacer {
     }
 
     /// Computes the rate and the next release from the state at `now`.
-    pub(crate) fn plan(&mut self, now: Nanos, tail: Option<Tail>) {
-        let tail_rate = tail.map_or(0, |t| t.rate(now, self.margin));
-        self.ending = tail.is_some();
+    pub(crate) fn plan(&mut self, now: Nanos, tails: impl Iterator<Item = Tail>) {
+        let tail_rate = tails.map(|tail| tail.rate(now, self.margin)).max();
+        self.ending = tail_rate.is_some();
+        let tail_rate = tail_rate.unwrap_or_default();
         self.due = match &mut self.mode {
             Mode::Adaptive(adaptive) => {
                 let mean = adaptive.estimator.mean_rate();
@@ -176,9 +178,11 @@ impl Pacer {
             }
             Mode::Off => now,
         };
-        let stall = self.stall();
-        self.hurried &= self.due <= stall;
-        self.due = self.due.min(stall);
+        if let Mode::Adaptive(_) = self.mode {
+            let stall = self.stall();
+            self.hurried &= self.due <= stall;
+            self.due = self.due.min(stall);
+        }
     }
 
     /// When the next release is due, by the last plan.
@@ -217,16 +221,20 @@ impl Pacer {
         })
     }
 
-    /// When the reader has seen nothing for `max_gap`; the end of time before the first release.
+    /// When the reader has seen nothing for `max_gap`, and a fixed bucket has something to spend; the end of
+    /// time before the first release.
     pub(crate) fn stall(&self) -> Nanos {
-        self.debt.last().map_or(Nanos::MAX, |last| last.after(self.max_gap))
+        let stall = self.debt.last().map_or(Nanos::MAX, |last| last.after(self.max_gap));
+        match self.mode {
+            Mode::Fixed(_) => stall.max(self.due),
+            _ => stall,
+        }
     }
 
-    /// How much a piece of words should hold: `quantum` at the planned rate, at most `piece_max` and what the
-    /// cluster guard has room for or the bucket holds, but a token.
+    /// How much a piece of words should hold: `quantum` at the planned rate, at most `piece_max` and what a
+    /// fixed bucket holds, but a token.
     pub(crate) fn quantum(&self) -> u64 {
         let most = match &self.mode {
-            Mode::Adaptive(adaptive) if !self.ending => adaptive.guard.left(self.due),
             Mode::Fixed(bucket) if !self.hurried => bucket.left(self.due),
             Mode::Off => 0,
             _ => u64::MAX,
@@ -291,12 +299,12 @@ mod tests {
     /// Releases `size` credit whenever it is due, to the end; gives the times.
     fn drain(pacer: &mut Pacer, mut now: Nanos, size: u64) -> std::vec::Vec<Nanos> {
         let mut times = std::vec::Vec::new();
-        pacer.plan(now, None);
+        pacer.plan(now, core::iter::empty());
         while pacer.backlog() > 0 {
             now = now.max(pacer.due());
             times.push(now);
-            pacer.released(now, size.min(pacer.backlog()));
-            pacer.plan(now, None);
+            pacer.released(now, size.min(pacer.backlog()), false);
+            pacer.plan(now, core::iter::empty());
             assert!(times.len() < 10_000, "never ends");
         }
         times
@@ -338,10 +346,10 @@ mod tests {
         let until = Nanos::from_millis(300);
         let (mut now, mut times) = (Nanos::ZERO, std::vec::Vec::new());
         while p.backlog() > 0 {
-            p.plan(now, Some(Tail { left: p.backlog(), until }));
+            p.plan(now, core::iter::once(Tail { left: p.backlog(), until }));
             now = now.max(p.due());
             times.push(now);
-            p.released(now, 10 * CREDIT);
+            p.released(now, 10 * CREDIT, false);
         }
         assert!(times.last().unwrap() <= &until, "{times:?}");
         assert!(times[10] > Nanos::from_millis(100), "{times:?}");
