@@ -27,7 +27,8 @@ DESCRIPTION = """\
 Runs the engine over arrival traces on a virtual clock, which takes no time, and prints how
 well it paced them, beside pass-through and a clairvoyant. A trace is a line of JSON:
 {"t_ms": [0, 12.5, 1400], "tokens": [40, 27, 81]}: when how many tokens arrived. Without
---text the tokens are counts without text, which the engine cuts evenly."""
+--text the tokens are counts without text, which the engine cuts evenly. What the engine
+does not want yet (max_rate) waits outside, and its delay counts from its arrival."""
 
 COLUMNS = """\
 what the table says:

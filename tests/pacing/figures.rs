@@ -128,6 +128,25 @@ fn the_clusters_of_trace_a_are_bridged() {
 }
 
 #[test]
+fn once_the_mean_rate_is_known_nothing_leaves_in_a_cluster() {
+    // 40 to 120 tokens at once, 0.6 to 1.2 s apart: the pattern repeats, so that the mean is soon known.
+    let sizes = [80, 40, 120, 60, 100];
+    let pauses = [900, 600, 1_200, 700, 1_100];
+    let (mut at, mut arrivals) = (0, Vec::new());
+    for n in 0..100 {
+        arrivals.push(Tokens { at: Nanos::from_millis(at), count: sizes[n % 5] });
+        at += pauses[n % 5];
+    }
+    let trace = Trace::new("clusters", "", arrivals);
+    let study = Study::new(vec![trace.clone()], &texts(), Nanos::from_millis(1_500));
+    let mut run = play(&study, &config("word")).runs.remove(0);
+    run.pieces.retain(|piece| piece.at > Nanos::from_secs(20));
+    // The guard counts in its own estimate of tokens and of the mean rate: a tenth, and a word, for both.
+    let found = run.clusters(&trace, Nanos::from_millis(1_500), 14.0, 1.65);
+    assert_eq!(found.beyond, 0, "{found:?}");
+}
+
+#[test]
 fn a_reader_s_own_limit_is_kept() {
     let study = Study::new(synthetic::traces(5, 1), &texts(), Nanos::from_millis(1_500));
     for limit in [20, 60] {
