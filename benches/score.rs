@@ -9,7 +9,7 @@
 use decluster::{Config, Nanos, PRESETS};
 use decluster_score::engine::Blocks;
 use decluster_score::peers::PEERS;
-use decluster_score::{Played, Row, Study, Tokens, Trace, header, synthetic};
+use decluster_score::{Played, Row, Study, Trace, header, synthetic};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
@@ -346,7 +346,7 @@ fn single(out: &mut String) -> Result<(), Error> {
     let words = [OWN_TEXT.to_owned()];
     for (name, trace) in [
         ("trace A: 12 deltas of 40 to 150 tokens, 1 to 2 s apart", synthetic::trace_a()),
-        ("1,000 tokens/s: 20 every 20 ms, 10 s", even(0.02, 20, 500)),
+        ("1,000 tokens/s: 20 every 20 ms, 10 s", synthetic::even(0.02, 20, 10.0)),
     ] {
         let study = Study::new(vec![trace], &words, MAX_DELAY);
         for unit in ["word", "block"] {
@@ -357,7 +357,7 @@ fn single(out: &mut String) -> Result<(), Error> {
         [("even: 60 words/s, 15 s", 1.0 / 60.0), ("one word every 49 ms, 15 s", 0.049)]
     {
         for unit in ["word", "block"] {
-            let played = Study::words(even(period, 1, (15.0 / period) as u32), OWN_TEXT)
+            let played = Study::words(synthetic::even(period, 1, 15.0), OWN_TEXT)
                 .engine(&Config::default().with_choice("unit", unit)?)?;
             line(out, name, unit, &played)?;
         }
@@ -380,11 +380,6 @@ fn line(out: &mut String, name: &str, unit: &str, played: &Played) -> Result<(),
 
 fn word() -> Result<Config, Error> {
     Ok(Config::default().with_choice("unit", "word")?)
-}
-
-fn even(period: f64, count: u32, times: u32) -> Trace {
-    let at = |k: u32| Nanos((f64::from(k) * period * 1e9) as u64);
-    Trace::new("even", "even", (0..times).map(|k| Tokens { at: at(k), count }).collect())
 }
 
 /// The sets, tuning and held-out apart, each with the texts to lay under it.

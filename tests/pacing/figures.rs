@@ -21,12 +21,6 @@ fn play(study: &Study, config: &Config) -> Played {
     study.engine(config).unwrap()
 }
 
-/// So many tokens every `period`, `times` times.
-fn even(period: Nanos, count: u32, times: u64) -> Trace {
-    let tokens = (0..times).map(|k| Tokens { at: Nanos(k * period.0), count });
-    Trace::new("even", "even", tokens.collect())
-}
-
 #[test]
 fn made_traces_flow() {
     let study = Study::new(synthetic::traces(99, 6), &texts(), Nanos::from_millis(1_500));
@@ -94,19 +88,16 @@ fn no_release_is_late() {
 #[test]
 fn even_streams_are_left_nearly_alone() {
     let words = "so the model writes what it found here and then goes on to the next part of it ";
-    let sixty = Study::words(even(Nanos(16_666_667), 1, 900), words);
+    let sixty = Study::words(synthetic::even(1.0 / 60.0, 1, 15.0), words);
     let row = play(&sixty, &config("word")).row;
     assert!(row.delay_mean <= 0.060, "60 words a second: {row:?}");
 
-    let fast = Study::new(
-        vec![even(Nanos::from_millis(20), 20, 500)],
-        &texts(),
-        Nanos::from_millis(1_500),
-    );
+    let fast =
+        Study::new(vec![synthetic::even(0.02, 20, 10.0)], &texts(), Nanos::from_millis(1_500));
     let row = play(&fast, &config("word")).row;
     assert!(row.delay_max <= 0.300, "1,000 tokens a second: {row:?}");
 
-    let slow = Study::words(even(Nanos::from_millis(49), 1, 300), words);
+    let slow = Study::words(synthetic::even(0.049, 1, 14.7), words);
     let played = play(&slow, &config("word"));
     // The first and the last word are cut where their end is not known yet.
     let ones = played.runs[0].pieces.iter().filter(|piece| piece.count == 1).count();

@@ -4,8 +4,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod made;
+
 use decluster::{Cancel, Config, Delta, Engine, Kind, Nanos, Output, PushError};
 use decluster_tests::drive::{Driver, Input, Released, Step, What};
+use made::{kind, pause, text};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use std::collections::HashMap;
@@ -23,75 +26,6 @@ fn configs() -> impl Strategy<Value = Config> {
     let delay = prop::sample::select(vec![100_000_000, 500_000_000, 1_500_000_000u64]);
     (prop::sample::select(UNITS.to_vec()), pace, delay)
         .prop_map(|(unit, pace, delay)| config(unit, pace).with("max_delay", delay).unwrap())
-}
-
-/// Prose mostly, and what breaks naive cutters.
-fn text() -> impl Strategy<Value = String> {
-    let word = prop::sample::select(vec![
-        "the ",
-        "retry ",
-        "so ",
-        "wait",
-        ", ",
-        "because ",
-        "it ",
-        "fails. ",
-        "Then ",
-        "why? ",
-        "No! ",
-        "e.g. ",
-        "3.14 ",
-        "\n",
-        "\n\n",
-        "- item ",
-        "`code` ",
-        "$x = 1$ ",
-        "我们",
-        "的。",
-        "、",
-        "がある。",
-        "é",
-        "e\u{301}",
-        "\u{301}",
-        "👩\u{200d}",
-        "👩\u{200d}💻 ",
-        "🇩🇪",
-        "🇫",
-        "한",
-        "\u{1112}\u{1161}",
-        "\r",
-        "\r\n",
-        " ",
-        "   ",
-        "```\n",
-        "x",
-        "averyveryverylongidentifier_without_end",
-        "\u{200d}",
-        "\u{fe0f}",
-        "ไทย",
-        "(",
-        ") ",
-        "“",
-        "”",
-        ": ",
-        "; ",
-        "\u{0}",
-        "\u{2028}",
-        "नि",
-        "क्षि",
-    ]);
-    prop::collection::vec(word, 1..40).prop_map(|words| words.concat())
-}
-
-fn kind() -> impl Strategy<Value = Kind> {
-    prop::sample::select(vec![Kind::Reasoning, Kind::Reasoning, Kind::Output])
-}
-
-fn pause() -> impl Strategy<Value = Nanos> {
-    let ms = prop::sample::select(vec![
-        0u64, 0, 1, 5, 20, 40, 60, 99, 150, 400, 1_200, 1_499, 3_000, 30_000,
-    ]);
-    (ms, 0u64..1_000_000).prop_map(|(ms, ns)| Nanos(ms * 1_000_000 + if ms > 0 { ns } else { 0 }))
 }
 
 fn input() -> impl Strategy<Value = Input> {

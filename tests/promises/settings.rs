@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod made;
+
 use decluster::{Config, Delta, Engine, Kind, Nanos, Output, PARAMETERS};
 use decluster_tests::drive::{Driver, Input, Released, Step, What};
+use made::{kind, pause, text};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -28,70 +31,6 @@ fn any_config() -> impl Strategy<Value = Config> {
         }
         config
     })
-}
-
-fn text() -> impl Strategy<Value = String> {
-    let word = prop::sample::select(vec![
-        "the ",
-        "retry ",
-        "so ",
-        "wait",
-        ", ",
-        "because ",
-        "it ",
-        "fails. ",
-        "Then ",
-        "why? ",
-        "No! ",
-        "e.g. ",
-        "3.14 ",
-        "\n",
-        "\n\n",
-        "- item ",
-        "`code` ",
-        "$x = 1$ ",
-        "我们",
-        "的。",
-        "、",
-        "がある。",
-        "é",
-        "e\u{301}",
-        "\u{301}",
-        "👩\u{200d}",
-        "👩\u{200d}💻 ",
-        "🇩🇪",
-        "🇫",
-        "한",
-        "\r",
-        "\r\n",
-        " ",
-        "   ",
-        "```\n",
-        "x",
-        "averyveryverylongidentifier_without_end",
-        "/usr/lib/x.so",
-        "\u{200d}",
-        "(",
-        ") ",
-        "“",
-        "”",
-        ": ",
-        "; ",
-        "\u{0}",
-        "नि",
-        "क्षि",
-    ]);
-    prop::collection::vec(word, 1..40).prop_map(|words| words.concat())
-}
-
-fn kind() -> impl Strategy<Value = Kind> {
-    prop::sample::select(vec![Kind::Reasoning, Kind::Reasoning, Kind::Output])
-}
-
-fn pause() -> impl Strategy<Value = Nanos> {
-    let ms =
-        prop::sample::select(vec![0u64, 0, 1, 5, 20, 40, 60, 99, 150, 400, 1_200, 3_000, 30_000]);
-    (ms, 0u64..1_000_000).prop_map(|(ms, ns)| Nanos(ms * 1_000_000 + if ms > 0 { ns } else { 0 }))
 }
 
 fn script(flush: bool) -> impl Strategy<Value = Vec<Step>> {

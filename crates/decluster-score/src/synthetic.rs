@@ -36,7 +36,7 @@ pub fn trace_a() -> Trace {
     Trace::new("A", "A", maker.arrivals)
 }
 
-/// One token-sized delta of `words` words every `period` for `seconds`.
+/// So many tokens every `period` seconds, for `seconds`.
 pub fn even(period: f64, tokens: u32, seconds: f64) -> Trace {
     let count = (seconds / period) as u32;
     let arrivals = (0..count).map(|k| Tokens { at: nanos(f64::from(k) * period), count: tokens });

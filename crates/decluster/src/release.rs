@@ -97,12 +97,11 @@ impl Rules {
         let tail = m.tail.filter(|(before, _)| front.number < *before).map(|(_, until)| until);
         if let Some(count) = front.count {
             let size = if self.unit == Unit::Word { m.quantum } else { self.target };
-            let due = if flushed || m.first { m.now } else { m.due };
             let count = count.next(size);
-            let due = if self.unit == Unit::Word && due > m.now {
-                due.max(m.room(u64::from(count) * 16))
-            } else {
-                due
+            let due = match self.unit {
+                _ if flushed || m.first => m.now,
+                Unit::Word => m.due.max(m.room(u64::from(count) * 16)),
+                _ => m.due,
             };
             let at = due.min(self.deadline(front.due_from, tail));
             return Some((m.earliest(at, flushed), Release::Count(count)));
