@@ -9,7 +9,7 @@
 use decluster::{Config, Nanos, PRESETS};
 use decluster_score::engine::Blocks;
 use decluster_score::peers::PEERS;
-use decluster_score::{Played, Row, Study, Trace, header, synthetic};
+use decluster_score::{Played, Row, Study, Trace, header, recorded, synthetic};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
@@ -45,14 +45,6 @@ const END: &str = "<!-- score: end -->";
 
 /// Where recorded traces are, if anywhere.
 const RECORDED: &str = "../shared/traces";
-/// Recorded streams of a file that were used for tuning; the rest are held out.
-const TUNING: usize = 12;
-/// Streams of a file that are used at all.
-const STREAMS: usize = 60;
-/// Streams with fewer tokens say nothing about pacing.
-const LEAST: u64 = 60;
-/// Where streams are cut.
-const END_OF_STREAM: Nanos = Nanos::from_secs(40);
 /// The default.
 const MAX_DELAY: Nanos = Nanos::from_millis(1_500);
 /// Seeds of the made traces: for tuning, and held out.
@@ -61,9 +53,8 @@ const SEEDS: [u64; 2] = [7, 99];
 fn report() -> Result<String, Error> {
     let sets = sets()?;
     let mut out = String::new();
-    for (name, traces, texts) in &sets {
-        let study = Study::new(traces.clone(), texts, MAX_DELAY);
-        table(&mut out, name, &study)?;
+    for set in &sets {
+        table(&mut out, set)?;
     }
     blocks(&mut out, &sets)?;
     clairvoyant(&mut out, &sets)?;
@@ -73,9 +64,14 @@ fn report() -> Result<String, Error> {
     Ok(out)
 }
 
-type Set = (&'static str, Vec<Trace>, Vec<String>);
+/// A set of traces with text under them, for the default `max_delay`.
+struct Set {
+    name: &'static str,
+    study: Study,
+    texts: Vec<String>,
+}
 
-fn table(out: &mut String, name: &str, study: &Study) -> Result<(), Error> {
+fn table(out: &mut String, Set { name, study, .. }: &Set) -> Result<(), Error> {
     let traces = study.traces();
     let seconds: f64 = traces.iter().map(Trace::span).sum();
     let tokens: u64 = traces.iter().map(Trace::tokens).sum();
@@ -112,8 +108,7 @@ fn blocks(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         out,
         "| set | below 30 tokens/s | 30 to 60 | 60 to 100 | above |\n| --- | --- | --- | --- | --- |"
     )?;
-    for (name, traces, texts) in sets {
-        let study = Study::new(traces.clone(), texts, MAX_DELAY);
+    for Set { name, study, .. } in sets {
         let shares = study.engine(&Config::default())?.blocks.map(|b: Blocks| {
             let share = |cut: u32| 100.0 * f64::from(cut) / f64::from(b.all.max(1));
             format!("{:.1} ({:.1})", share(b.cut), share(b.cut - b.cut_first))
@@ -130,11 +125,11 @@ fn clairvoyant(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         "### Stall time (250 ms) as a multiple of the clairvoyant's, by `max_delay` (`word`, balanced)\n"
     )?;
     writeln!(out, "| set | 0.5 s | 1.0 s | 1.5 s | 2.0 s |\n| --- | --- | --- | --- | --- |")?;
-    for (name, traces, texts) in sets {
+    for Set { name, study, texts } in sets {
         write!(out, "| {name} |")?;
         for ms in [500, 1_000, 1_500, 2_000] {
             let max_delay = Nanos::from_millis(ms);
-            let study = Study::new(traces.clone(), texts, max_delay);
+            let study = Study::new(study.traces().to_vec(), texts, max_delay);
             let played = study.engine(&word()?.with("max_delay", max_delay.0)?)?;
             let late = played.row.delay_max > ms as f64 / 1e3;
             let ratio = played.row.stall[2] / study.clairvoyant().stall[2];
@@ -159,9 +154,10 @@ fn clusters(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         "| set | pieces | for which a deadline or a tail bound | beyond the bound then | beyond it otherwise |"
     )?;
     writeln!(out, "| --- | --- | --- | --- | --- |")?;
-    for (name, traces, texts) in sets {
-        let played = Study::new(traces.clone(), texts, MAX_DELAY).engine(&word()?)?;
-        let found: Vec<_> = traces
+    for Set { name, study, .. } in sets {
+        let played = study.engine(&word()?)?;
+        let found: Vec<_> = study
+            .traces()
             .iter()
             .zip(&played.runs)
             .map(|(t, r)| r.clusters(t, MAX_DELAY, 12.0, 1.5))
@@ -294,8 +290,8 @@ fn dominated(out: &mut String, sets: &[Set]) -> Result<(), Error> {
         out,
         "Tokens without text for both, since the models know no text. Delay in ms / stall in s, set by set.\n"
     )?;
-    let studies: Vec<Study> =
-        sets.iter().map(|(_, traces, _)| Study::new(traces.clone(), &[], MAX_DELAY)).collect();
+    let without_text = |set: &Set| Study::new(set.study.traces().to_vec(), &[], MAX_DELAY);
+    let studies: Vec<Study> = sets.iter().map(without_text).collect();
     let mut ours: Vec<(String, Vec<Row>)> = Vec::new();
     for (name, values) in SETTINGS {
         let config =
@@ -385,18 +381,24 @@ fn word() -> Result<Config, Error> {
 /// The sets, tuning and held-out apart, each with the texts to lay under it.
 fn sets() -> Result<Vec<Set>, Error> {
     let texts = texts()?;
-    let made = |seed| synthetic::traces(seed, 6);
     let mut sets = Vec::new();
-    let recorded = Path::new(RECORDED);
-    if recorded.is_dir() {
-        let (tuning, held_out) = recorded_traces(recorded)?;
-        sets.push(("recorded, tuning", tuning, texts.clone()));
-        sets.push(("recorded, held out", held_out, texts.clone()));
+    let mut add = |name, traces| {
+        let study = Study::new(traces, &texts, MAX_DELAY);
+        sets.push(Set { name, study, texts: texts.clone() });
+    };
+    if Path::new(RECORDED).is_dir() {
+        let (mut tuning, mut held_out) = (Vec::new(), Vec::new());
+        for mut file in recorded::traces(Path::new(RECORDED))? {
+            held_out.extend(file.split_off(recorded::TUNING.min(file.len())));
+            tuning.extend(file);
+        }
+        add("recorded, tuning", tuning);
+        add("recorded, held out", held_out);
     } else {
-        eprintln!("no recorded traces in {}: only the made ones are scored", recorded.display());
+        eprintln!("no recorded traces in {RECORDED}: only the made ones are scored");
     }
-    sets.push(("made, tuning", made(SEEDS[0]), texts.clone()));
-    sets.push(("made, held out", made(SEEDS[1]), texts));
+    add("made, tuning", synthetic::traces(SEEDS[0], 6));
+    add("made, held out", synthetic::traces(SEEDS[1], 6));
     Ok(sets)
 }
 
@@ -406,34 +408,7 @@ fn texts() -> Result<Vec<String>, Error> {
         eprintln!("no texts in {}: the project's own is laid under all traces", folder.display());
         return Ok(vec![OWN_TEXT.to_owned()]);
     }
-    Ok(files(folder, "txt")?.iter().map(fs::read_to_string).collect::<Result<_, _>>()?)
-}
-
-fn recorded_traces(folder: &Path) -> Result<(Vec<Trace>, Vec<Trace>), Error> {
-    let (mut tuning, mut held_out) = (Vec::new(), Vec::new());
-    for file in files(folder, "jsonl")? {
-        let group = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut traces = Vec::new();
-        for (number, line) in fs::read_to_string(&file)?.lines().enumerate() {
-            let name = format!("{group}:{}", number + 1);
-            let trace =
-                Trace::from_json(&name, &group, line).map_err(|e| format!("{name}: {e}"))?;
-            traces.push(trace.until(END_OF_STREAM));
-        }
-        traces.retain(|t| t.tokens() >= LEAST);
-        traces.truncate(STREAMS);
-        held_out.extend(traces.split_off(TUNING.min(traces.len())));
-        tuning.extend(traces);
-    }
-    Ok((tuning, held_out))
-}
-
-fn files(folder: &Path, extension: &str) -> Result<Vec<std::path::PathBuf>, Error> {
-    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|e| e.path()));
-    let mut files = entries.collect::<Result<Vec<_>, _>>()?;
-    files.retain(|f| f.extension().is_some_and(|e| e == extension));
-    files.sort();
-    Ok(files)
+    Ok(recorded::texts(folder)?)
 }
 
 /// A text of the project's own.

@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_macros, reason = "a test")]
 
 use decluster::{Config, Delta, Engine, Kind, Nanos, Output, PRESETS};
-use decluster_score::{Played, Study, Tokens, Trace, synthetic};
-use std::fs;
-use std::path::{Path, PathBuf};
+use decluster_score::{Played, Study, Tokens, Trace, recorded, synthetic};
+use decluster_tests::shared;
 
 const TEXT: &str = include_str!("../../benches/text.txt");
 
@@ -204,29 +203,8 @@ fn who_heeds_a_reader_s_limit_is_late_with_nothing() {
 
 /// The recorded streams that were not used for tuning, with the recorded texts, where they are.
 fn held_out() -> Option<(Vec<Trace>, Vec<String>)> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    if !shared.join("traces").is_dir() || !shared.join("reasoning-text").is_dir() {
-        eprintln!("no recordings beside the project: only made traces are tested");
-        return None;
-    }
-    let texts = files(&shared.join("reasoning-text"), "txt");
-    let texts = texts.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
-    let mut held_out = Vec::new();
-    for file in files(&shared.join("traces"), "jsonl") {
-        let lines = fs::read_to_string(&file).unwrap();
-        let traces = lines.lines().enumerate().map(|(number, line)| {
-            let name = format!("{}:{}", file.display(), number + 1);
-            Trace::from_json(&name, "", line).unwrap().until(Nanos::from_secs(40))
-        });
-        held_out.extend(traces.filter(|t| t.tokens() >= 60).take(60).skip(12));
-    }
-    Some((held_out, texts))
-}
-
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> =
-        entries.filter(|f| f.extension().is_some_and(|e| e == extension)).collect();
-    files.sort();
-    files
+    let (traces, texts) = (shared("traces")?, shared("reasoning-text")?);
+    let files = recorded::traces(&traces).unwrap();
+    let held_out = files.into_iter().flat_map(|file| file.into_iter().skip(recorded::TUNING));
+    Some((held_out.collect(), recorded::texts(&texts).unwrap()))
 }

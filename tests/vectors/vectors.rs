@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use decluster::{Config, Nanos};
-use decluster_score::{Trace, engine, lay, synthetic};
+use decluster::Config;
+use decluster_score::{Trace, engine, lay, recorded, synthetic};
 use decluster_tests::{repo_root, shared, skipped};
 use sha2::{Digest, Sha256};
 
@@ -51,11 +51,9 @@ fn made_traces_have_the_schedules_they_had() {
 #[test]
 fn recorded_traces_have_the_schedules_they_had() {
     let Some(folder) = shared("traces") else { return };
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    files.sort();
-    same("schedules/recorded.txt", &hashes(files.iter().flat_map(|file| recorded(file))));
+    let traces = recorded::traces(&folder).expect("a folder of traces");
+    let named = traces.into_iter().flatten().map(|trace| (trace.name.clone(), trace));
+    same("schedules/recorded.txt", &hashes(named));
 }
 
 /// The made traces, with a name of one word.
@@ -66,19 +64,6 @@ fn made() -> Vec<(String, Trace)> {
         .iter()
         .flat_map(|s| synthetic::traces(*s, PER).into_iter().map(|t| named(*s, t)))
         .collect()
-}
-
-/// The recorded traces of a file that are long enough.
-fn recorded(file: &Path) -> Vec<(String, Trace)> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let lines = fs::read_to_string(file).expect("a file of traces");
-    let read = |(number, line): (usize, &str)| {
-        let name = format!("{name}:{}", number + 1);
-        let trace = Trace::from_json(&name, "", line).expect("a trace").until(LONGEST);
-        (name, trace)
-    };
-    let all = lines.lines().enumerate().map(read);
-    all.filter(|(_, trace)| trace.tokens() >= FEWEST).collect()
 }
 
 /// A line for each trace and unit: its name, the unit, and the hash of its schedule.
@@ -142,7 +127,3 @@ fn folder() -> PathBuf {
 /// Seeds of the made traces, and how many of each pattern.
 const SEEDS: [u64; 2] = [7, 99];
 const PER: u64 = 6;
-/// Recorded traces are cut here, since one has a silence of minutes.
-const LONGEST: Nanos = Nanos::from_secs(40);
-/// Tokens of the shortest recorded trace that counts.
-const FEWEST: u64 = 60;

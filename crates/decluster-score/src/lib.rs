@@ -13,6 +13,7 @@ pub mod clairvoyant;
 pub mod engine;
 mod metrics;
 pub mod peers;
+pub mod recorded;
 mod study;
 pub mod synthetic;
 mod table;
