@@ -504,10 +504,7 @@ impl Engine {
         let moment = Moment {
             now,
             pacer: &self.pacer,
-            due: self.pacer.due(),
-            stall: self.pacer.stall(),
             quantum: self.pacer.quantum() / pace::credit(1),
-            backlog: self.pacer.backlog() / pace::credit(1),
             flush_before: self.flush_before,
             tail: self.tails.front().map(|(before, until, _)| (*before, *until)),
             first: self.stats.pieces == 0,

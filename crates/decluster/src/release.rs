@@ -35,15 +35,10 @@ enum Unit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment<'a> {
     pub now: Nanos,
+    /// By its last plan.
     pub pacer: &'a Pacer,
-    /// When the next release is due.
-    pub due: Nanos,
-    /// When the reader begins to see a stall.
-    pub stall: Nanos,
     /// Size of a piece of words, in sixteenths.
     pub quantum: u64,
-    /// All that is queued, in sixteenths.
-    pub backlog: u64,
     /// Deltas and marks with a smaller number are not paced any more.
     pub flush_before: u64,
     /// Text before this number has to leave by this time: a tool call or the end comes behind it.
@@ -100,8 +95,8 @@ impl Rules {
             let count = count.next(size);
             let due = match self.unit {
                 _ if flushed || m.first => m.now,
-                Unit::Word => m.due.max(m.room(u64::from(count) * 16)),
-                _ => m.due,
+                Unit::Word => m.pacer.due().max(m.room(u64::from(count) * 16)),
+                _ => m.pacer.due(),
             };
             let at = due.min(self.deadline(front.due_from, tail));
             return Some((m.earliest(at, flushed), Release::Count(count)));
@@ -188,19 +183,21 @@ impl<'a> Cuts<'a> {
     /// What goes in the ordinary course of pacing.
     fn paced(&self, m: &Moment<'_>) -> Option<(Nanos, Edge)> {
         let head = self.lane.head;
+        let (due, stall) = (m.pacer.due(), m.pacer.stall());
         match self.rules.unit {
-            Unit::Whole => self.block_end.map(|(end, _)| (m.due, end)),
+            Unit::Whole => self.block_end.map(|(end, _)| (due, end)),
             Unit::Block => match (self.block_end, self.fence) {
-                (Some((end, _)), _) => Some((m.due, end)),
+                (Some((end, _)), _) => Some((due, end)),
                 // A part that ends at a mark cannot grow: nothing to wait for but the pacer.
-                (None, Some(fence)) => Some((self.when_certain(m.due, fence), fence)),
+                (None, Some(fence)) => Some((self.when_certain(due, fence), fence)),
                 // The block is not decided: a part of what is there, at a word, against the stall.
                 (None, None) => {
-                    let some = (m.backlog * self.rules.cut_part / 1_000).max(2 * 16);
+                    let queued = m.pacer.backlog() / pace::credit(1);
+                    let some = (queued * self.rules.cut_part / 1_000).max(2 * 16);
                     let cut = self.lane.edge_at_least(head.tokens + some);
                     match cut.or_else(|| self.lane.edge_before(u64::MAX)) {
-                        Some(cut) => Some((m.stall, self.short(cut))),
-                        None => self.open_word(m.stall),
+                        Some(cut) => Some((stall, self.short(cut))),
+                        None => self.open_word(stall),
                     }
                 }
             },
@@ -212,10 +209,10 @@ impl<'a> Cuts<'a> {
                 match (some.or_else(one).or_else(last), self.fence) {
                     (Some(edge), _) => {
                         let edge = self.short(edge);
-                        Some((m.due.max(m.room(edge.tokens - head.tokens)), edge))
+                        Some((due.max(m.room(edge.tokens - head.tokens)), edge))
                     }
-                    (None, Some(fence)) => Some((self.when_certain(m.due, fence), fence)),
-                    (None, None) => self.open_word(m.stall),
+                    (None, Some(fence)) => Some((self.when_certain(due, fence), fence)),
+                    (None, None) => self.open_word(stall),
                 }
             }
         }
