@@ -183,7 +183,7 @@ impl<'a> Cuts<'a> {
     /// What goes in the ordinary course of pacing.
     fn paced(&self, m: &Moment<'_>) -> Option<(Nanos, Edge)> {
         let head = self.lane.head;
-        let (due, stall) = (m.pacer.due(), m.pacer.stall());
+        let due = m.pacer.due();
         match self.rules.unit {
             Unit::Whole => self.block_end.map(|(end, _)| (due, end)),
             Unit::Block => match (self.block_end, self.fence) {
@@ -196,8 +196,8 @@ impl<'a> Cuts<'a> {
                     let some = (queued * self.rules.cut_part / 1_000).max(2 * 16);
                     let cut = self.lane.edge_at_least(head.tokens + some);
                     match cut.or_else(|| self.lane.edge_before(u64::MAX)) {
-                        Some(cut) => Some((stall, self.short(cut))),
-                        None => self.open_word(stall),
+                        Some(cut) => Some((m.pacer.stall(), self.short(cut))),
+                        None => self.open_word(m.pacer.stall()),
                     }
                 }
             },
@@ -212,7 +212,7 @@ impl<'a> Cuts<'a> {
                         Some((due.max(m.room(edge.tokens - head.tokens)), edge))
                     }
                     (None, Some(fence)) => Some((self.when_certain(due, fence), fence)),
-                    (None, None) => self.open_word(stall),
+                    (None, None) => self.open_word(m.pacer.stall()),
                 }
             }
         }
