@@ -31,7 +31,7 @@ class Parameters(TypedDict, total=False):
     profile: Literal["codex-low-latency"] | None
     unit: Literal["block", "word", "whole"]
     pace: Literal["adaptive", "fixed", "off"]
-    segment: Literal["semantic", "off"]
+    segment: Literal["semantic", "off", "sentences"]
     target: float
     max_delay: float
     first_hold: float

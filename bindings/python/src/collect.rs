@@ -117,7 +117,7 @@ pub(crate) fn segment_text(
     let parameters = PyDict::new(py);
     parameters.set_item("target", target)?;
     let config = params::config(py, Some(&parameters))?;
-    let mut segmenter = Segmenter::new(config.segmenting());
+    let mut segmenter = Segmenter::new(config.segmenting().unwrap_or_default());
     let mut blocks = segmenter.push(text);
     blocks.extend(segmenter.finish());
     Ok(blocks.into_iter().map(|b| (b.text, b.tokens, b.boundary.name())).collect())

@@ -67,10 +67,10 @@ parameters! {
     /// How releases are timed: `adaptive` learns the stream's silences; `fixed` is a token bucket of `rate` and
     /// `burst`, under the bound of `max_delay`; `off` releases text as soon as its block or word is complete.
     pace: Pace = 0, 0, 2;
-    /// Where blocks end: `semantic` at sentences, lines and clauses; `off` makes each delta a block, cut
-    /// nowhere and held for no half character.
-    segment: Segment = 0, 0, 1;
-    /// Tokens per block that the segmenter aims at, on average.
+    /// Where blocks end: `semantic` at sentences, lines and clauses, near `target`; `off` makes each delta a
+    /// block, cut nowhere and held for no half character; `sentences` at sentences and lines alone.
+    segment: Segment = 0, 0, 2;
+    /// Tokens per block that the segmenter aims at, on average. Says nothing with `segment = sentences`.
     target: MilliTokens = 12_400, 4_000, 64_000;
     /// The most that text is delayed, while the caller polls when told: every byte leaves within this time of its
     /// arrival. `max_rate` and `unit = whole` come before it.
@@ -203,7 +203,7 @@ pub enum ParameterUnit {
     Unit,
     /// A name out of `adaptive`, `fixed`, `off`, by its number.
     Pace,
-    /// A name out of `semantic`, `off`, by its number.
+    /// A name out of `semantic`, `off`, `sentences`, by its number.
     Segment,
 }
 
@@ -213,7 +213,7 @@ impl ParameterUnit {
         match self {
             Self::Unit => &["block", "word", "whole"],
             Self::Pace => &["adaptive", "fixed", "off"],
-            Self::Segment => &["semantic", "off"],
+            Self::Segment => &["semantic", "off", "sentences"],
             _ => &[],
         }
     }
@@ -330,11 +330,12 @@ impl Config {
         self.with(name, crate::Nanos::from(value).0)
     }
 
-    /// What the segmenter is to aim at.
-    pub fn segmenting(&self) -> SegmentConfig {
+    /// What the segmenter is to do; nothing if `segment` is `off`.
+    pub fn segmenting(&self) -> Option<SegmentConfig> {
         let tenths = u32::try_from(self.target / 100).unwrap_or(u32::MAX);
         // The bounds of the table are the segmenter's own.
-        SegmentConfig::default().target_tenths_of_token(tenths).unwrap_or_default()
+        let config = SegmentConfig::default().target_tenths_of_token(tenths).unwrap_or_default();
+        (self.segment != 1).then(|| config.sentences(self.segment == 2))
     }
 
     /// Changes one parameter, in the unit of its table row.

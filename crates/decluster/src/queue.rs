@@ -124,7 +124,7 @@ impl Queue {
             next: 0,
             bytes: 0,
             whole: config.unit == 2,
-            segment: (config.segment == 0).then(|| config.segmenting()),
+            segment: config.segmenting(),
             max_bytes: config.max_queue_bytes as usize,
             max_lanes: config.max_choices as usize,
         }

@@ -13,6 +13,7 @@ pub(super) struct Chooser {
     start: Edge,
     candidate: Option<Edge>,
     level: bool,
+    sentences: bool,
     /// Sum of (tokens - target) over the blocks, in sixteenths, clamped.
     excess: i64,
 }
@@ -37,8 +38,13 @@ struct Limits {
 impl Chooser {
     pub(super) fn new(config: SegmentConfig, start: Edge) -> Self {
         let target = u64::from(config.target_tenths()) * TOKEN / 10;
-        let limits = Limits { target, cap: scale(CAP, target), confirm: scale(CONFIRM, target) };
-        Self { limits, start, candidate: None, level: config.is_level(), excess: 0 }
+        let limits = if config.is_sentences() {
+            Limits { target, cap: SENTENCE_CAP, confirm: SENTENCE_CAP }
+        } else {
+            Limits { target, cap: scale(CAP, target), confirm: scale(CONFIRM, target) }
+        };
+        let (level, sentences) = (config.is_level(), config.is_sentences());
+        Self { limits, start, candidate: None, level, sentences, excess: 0 }
     }
 
     /// The end of the last block.
@@ -102,6 +108,13 @@ impl Chooser {
     }
 
     fn verdict(&self, class: Class, n: u64) -> Verdict {
+        if self.sentences {
+            return match class {
+                Class::Paragraph | Class::Line | Class::Sentence => Verdict::Cut,
+                Class::Strong | Class::Comma if n >= SENTENCE_CAP / 2 => Verdict::Wait,
+                _ => Verdict::Pass,
+            };
+        }
         let shift = if self.level { shift(self.excess, self.limits.target) } else { 0 };
         verdict(class, n, shift, self.limits.target, self.candidate.is_some())
     }
@@ -153,6 +166,8 @@ impl From<Class> for Boundary {
 const DEFAULT_TARGET: u64 = 124 * TOKEN / 10;
 /// Three times the target, so that a cut in the middle of a word is rare.
 const CAP: u64 = 36 * TOKEN;
+/// More than any sentence that is read aloud in one go. A formula or a table may be longer.
+const SENTENCE_CAP: u64 = 256 * TOKEN;
 /// A clause cut closer than this to the sentence's end would leave a stub.
 const CONFIRM: u64 = 3 * TOKEN;
 /// Five blocks' worth: what the average owes is forgotten beyond that.

@@ -77,6 +77,7 @@ impl Boundary {
 pub struct SegmentConfig {
     target_tenths: u32,
     level: bool,
+    sentences: bool,
 }
 
 impl SegmentConfig {
@@ -103,6 +104,15 @@ impl SegmentConfig {
         self
     }
 
+    /// Blocks are sentences and lines, however short or long (off by default): for speech, or to take the
+    /// place of a sentence splitter. The target says nothing then. What is longer than 256 tokens or 4 KiB
+    /// is cut, at a clause if there is one in its second half.
+    #[must_use]
+    pub const fn sentences(mut self, on: bool) -> Self {
+        self.sentences = on;
+        self
+    }
+
     /// The average size of a block, in tenths of a token.
     pub const fn target_tenths(self) -> u32 {
         self.target_tenths
@@ -113,9 +123,17 @@ impl SegmentConfig {
         self.level
     }
 
+    /// Are blocks sentences?
+    pub const fn is_sentences(self) -> bool {
+        self.sentences
+    }
+
     /// The largest block in bytes. Blanks cost next to nothing in tokens, so the token cap does not bound
     /// a block's bytes; this does. Seven times what a capped block of English has.
     pub const fn block_bytes_max(self) -> u64 {
+        if self.sentences {
+            return SENTENCE_BYTES;
+        }
         let scaled = BLOCK_BYTES * self.target_tenths as u64 / TARGET_TENTHS as u64;
         if scaled > BLOCK_BYTES { scaled } else { BLOCK_BYTES }
     }
@@ -123,7 +141,7 @@ impl SegmentConfig {
 
 impl Default for SegmentConfig {
     fn default() -> Self {
-        Self { target_tenths: TARGET_TENTHS, level: true }
+        Self { target_tenths: TARGET_TENTHS, level: true, sentences: false }
     }
 }
 
@@ -148,3 +166,4 @@ const TARGET_TENTHS: u32 = 124;
 const TARGET_TENTHS_MIN: u32 = 40;
 const TARGET_TENTHS_MAX: u32 = 640;
 const BLOCK_BYTES: u64 = 1024;
+const SENTENCE_BYTES: u64 = 4096;
