@@ -11,19 +11,27 @@ pub(super) struct Chooser {
     limits: Limits,
     /// The end of the last block.
     start: Edge,
-    candidate: Option<Edge>,
+    candidate: Option<Candidate>,
     level: bool,
     sentences: bool,
     /// Sum of (tokens - target) over the blocks, in sixteenths, clamped.
     excess: i64,
 }
 
+/// A boundary where the block ends unless its sentence ends soon.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    at: Edge,
+    /// Once the text has more tokens than this, it is too late for that.
+    until: u64,
+}
+
 /// What a boundary means for the block it would end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Cut,
-    /// Cut here once more than [`CONFIRM`] tokens have come without the sentence ending.
-    Wait,
+    /// Cut here once more than so many sixteenths have come without the sentence ending.
+    Wait(u64),
     Pass,
 }
 
@@ -32,17 +40,13 @@ enum Verdict {
 struct Limits {
     target: u64,
     cap: u64,
-    confirm: u64,
 }
 
 impl Chooser {
     pub(super) fn new(config: SegmentConfig, start: Edge) -> Self {
         let target = u64::from(config.target_tenths()) * TOKEN / 10;
-        let limits = if config.is_sentences() {
-            Limits { target, cap: SENTENCE_CAP, confirm: SENTENCE_CAP }
-        } else {
-            Limits { target, cap: scale(CAP, target), confirm: scale(CONFIRM, target) }
-        };
+        let cap = if config.is_sentences() { SENTENCE_CAP } else { scale(CAP, target) };
+        let limits = Limits { target, cap };
         let (level, sentences) = (config.is_level(), config.is_sentences());
         Self { limits, start, candidate: None, level, sentences, excess: 0 }
     }
@@ -54,7 +58,7 @@ impl Chooser {
 
     /// A place where the block ends unless its sentence ends soon.
     pub(super) fn candidate(&self) -> Option<Edge> {
-        self.candidate
+        self.candidate.map(|candidate| candidate.at)
     }
 
     /// No block is larger, in sixteenths of a token.
@@ -65,13 +69,13 @@ impl Chooser {
     /// No block ends before the text has more tokens than this, unless a boundary is offered.
     pub(super) fn quiet_until(&self) -> u64 {
         let cap = self.start.tokens + self.limits.cap;
-        self.candidate.map_or(cap, |candidate| cap.min(candidate.tokens + self.limits.confirm))
+        self.candidate.map_or(cap, |candidate| cap.min(candidate.until))
     }
 
     /// The candidate, if the text has gone on far enough past it: a block ends there.
     pub(super) fn confirmed(&mut self, tokens: u64) -> Option<Edge> {
         let candidate = self.candidate?;
-        (tokens - candidate.tokens > self.limits.confirm).then(|| self.cut(candidate))
+        (tokens > candidate.until).then(|| self.cut(candidate.at))
     }
 
     /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
@@ -83,8 +87,9 @@ impl Chooser {
         }
         match self.verdict(class, at.tokens - self.start.tokens) {
             Verdict::Cut => Some(self.cut(at)),
-            Verdict::Wait => {
-                self.candidate.get_or_insert(at);
+            Verdict::Wait(tokens) => {
+                let candidate = Candidate { at, until: at.tokens + tokens };
+                self.candidate.get_or_insert(candidate);
                 None
             }
             Verdict::Pass => None,
@@ -93,7 +98,7 @@ impl Chooser {
 
     /// The block is at its limit: the candidate if there is one, else `at`.
     pub(super) fn force(&mut self, at: Edge) -> Edge {
-        let at = self.candidate.unwrap_or(at);
+        let at = self.candidate().unwrap_or(at);
         self.cut(at)
     }
 
@@ -101,7 +106,8 @@ impl Chooser {
     pub(super) fn cut(&mut self, at: Edge) -> Edge {
         let size = (at.tokens - self.start.tokens).cast_signed();
         let bound = scale(EXCESS_MAX, self.limits.target).cast_signed();
-        self.excess = (self.excess + size - self.limits.target.cast_signed()).clamp(-bound, bound);
+        let kept = self.excess - self.excess / FORGETTING;
+        self.excess = (kept + size - self.limits.target.cast_signed()).clamp(-bound, bound);
         self.start = at;
         self.candidate = None;
         at
@@ -110,8 +116,10 @@ impl Chooser {
     fn verdict(&self, class: Class, n: u64) -> Verdict {
         if self.sentences {
             return match class {
-                Class::Paragraph | Class::Line | Class::Sentence => Verdict::Cut,
-                Class::Strong | Class::Comma if n >= SENTENCE_CAP / 2 => Verdict::Wait,
+                Class::Paragraph | Class::Line | Class::Sentence | Class::Row => Verdict::Cut,
+                Class::Strong | Class::Comma if n >= SENTENCE_CAP / 2 => {
+                    Verdict::Wait(SENTENCE_CAP)
+                }
                 _ => Verdict::Pass,
             };
         }
@@ -120,7 +128,7 @@ impl Chooser {
     }
 }
 
-/// How far the integrator moves every threshold: against the excess, by at most four tokens.
+/// How far the integrator moves the thresholds: against the excess, within bounds.
 fn shift(excess: i64, target: u64) -> i64 {
     let bound = scale(SHIFT_MAX, target).cast_signed();
     (-excess * GAIN_PERCENT / 100).clamp(-bound, bound)
@@ -128,21 +136,29 @@ fn shift(excess: i64, target: u64) -> i64 {
 
 /// What a boundary of `class` means for a block of `n` sixteenths.
 fn verdict(class: Class, n: u64, shift: i64, target: u64, waiting: bool) -> Verdict {
-    let at_least = |tokens: u64, shift: i64, floor: u64| {
-        let limit = scale(tokens * TOKEN, target).cast_signed() + shift;
-        n.cast_signed() >= limit.max(scale(floor * TOKEN, target).cast_signed())
+    // Sentences and lines move least, since they are what a block should be; commas most. The last resorts
+    // move less than commas, lest they come first.
+    let comma = if shift > 0 { 2 * shift } else { shift * 3 / 2 };
+    let (tokens, shift, floor) = match class {
+        Class::Paragraph => (0, 0, 0),
+        Class::Line => (2, shift / 2, 2),
+        Class::Sentence => (2, shift * 3 / 4, 1),
+        Class::Row => (8, shift, 2),
+        Class::Strong => (10, comma, 0),
+        Class::Comma => (12, comma, 0),
+        Class::Conjunction => (16, shift, 0),
+        Class::Preposition => (18, shift / 2, 0),
+        Class::Word => (24, shift / 2, 0),
     };
-    let (enough, verdict) = match class {
-        Class::Paragraph => (true, Verdict::Cut),
-        Class::Line => (at_least(3, shift / 2, 2), Verdict::Cut),
-        Class::Sentence => (at_least(4, shift, 3), Verdict::Cut),
-        Class::Strong => (at_least(8, shift, 0), Verdict::Wait),
-        Class::Comma => (at_least(10, shift, 0), Verdict::Wait),
-        Class::Conjunction => (at_least(14, shift, 0), Verdict::Wait),
-        Class::Preposition => (at_least(18, shift, 0), Verdict::Wait),
-        Class::Word => (!waiting && at_least(24, shift, 0), Verdict::Cut),
-    };
-    if enough { verdict } else { Verdict::Pass }
+    let limit = scale(tokens * TOKEN, target).cast_signed() + shift;
+    if n.cast_signed() < limit.max(scale(floor * TOKEN, target).cast_signed()) {
+        return Verdict::Pass;
+    }
+    match class {
+        Class::Word if waiting => Verdict::Pass,
+        Class::Paragraph | Class::Line | Class::Sentence | Class::Word => Verdict::Cut,
+        _ => Verdict::Wait(scale(CONFIRM, target)),
+    }
 }
 
 /// The thresholds are written for the default target; they keep their proportion to it.
@@ -154,7 +170,7 @@ impl From<Class> for Boundary {
     fn from(class: Class) -> Self {
         match class {
             Class::Paragraph => Self::Paragraph,
-            Class::Line => Self::Line,
+            Class::Line | Class::Row => Self::Line,
             Class::Sentence => Self::Sentence,
             Class::Strong | Class::Comma | Class::Conjunction | Class::Preposition => Self::Clause,
             Class::Word => Self::Word,
@@ -169,12 +185,14 @@ const CAP: u64 = 36 * TOKEN;
 /// More than any sentence that is read aloud in one go. A formula or a table may be longer.
 const SENTENCE_CAP: u64 = 256 * TOKEN;
 /// A clause cut closer than this to the sentence's end would leave a stub.
-const CONFIRM: u64 = 3 * TOKEN;
+const CONFIRM: u64 = 7 * TOKEN / 4;
 /// Five blocks' worth: what the average owes is forgotten beyond that.
 const EXCESS_MAX: u64 = 60 * TOKEN;
 /// A comma cut comes no earlier than at 6 tokens, no later than at 14.
-const SHIFT_MAX: u64 = 4 * TOKEN;
-const GAIN_PERCENT: i64 = 9;
+const SHIFT_MAX: u64 = 6 * TOKEN;
+/// A block in so many of what is owed is forgiven: a stream of long sentences may have slightly larger blocks.
+const FORGETTING: i64 = 48;
+const GAIN_PERCENT: i64 = 25;
 
 #[cfg(test)]
 mod tests {
@@ -190,7 +208,7 @@ mod tests {
         assert_eq!(at(Class::Sentence, 3), Verdict::Pass);
         assert_eq!(at(Class::Sentence, 4), Verdict::Cut);
         assert_eq!(at(Class::Comma, 9), Verdict::Pass);
-        assert_eq!(at(Class::Comma, 10), Verdict::Wait);
+        assert_eq!(at(Class::Comma, 10), Verdict::Wait(CONFIRM));
         assert_eq!(at(Class::Word, 24), Verdict::Cut);
     }
 
@@ -204,7 +222,7 @@ mod tests {
     #[test]
     fn a_small_target_scales_everything() {
         let tokens = |n: u64| verdict(Class::Comma, n, 0, DEFAULT_TARGET / 2, false);
-        assert_eq!(tokens(5 * TOKEN), Verdict::Wait);
+        assert_eq!(tokens(5 * TOKEN), Verdict::Wait(CONFIRM / 2));
         assert_eq!(tokens(4 * TOKEN), Verdict::Pass);
     }
 }

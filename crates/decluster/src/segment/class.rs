@@ -8,6 +8,8 @@ pub(super) enum Class {
     Paragraph,
     Line,
     Sentence,
+    /// A newline in a displayed formula or in code.
+    Row,
     /// C1: semicolon, colon, dash.
     Strong,
     /// C2: comma, and what ends a sentence elsewhere but not here.
@@ -40,6 +42,13 @@ pub(super) enum Term {
     Parenthesis,
 }
 
+impl Term {
+    /// A sentence may end with it.
+    pub(super) fn ends_sentence(self) -> bool {
+        matches!(self, Self::Period | Self::Ellipsis | Self::Mark | Self::Stop)
+    }
+}
+
 /// What the word before a full stop says about the stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Abbreviation {
@@ -67,6 +76,22 @@ pub(super) enum Mode {
     Code,
 }
 
+/// What a formula can be broken behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sign {
+    #[default]
+    None,
+    /// The end of a row: `\\`
+    Row,
+    /// `=`, `\leq`, `\implies`; and `\quad`, which sets formulas apart.
+    Relation,
+    Comma,
+    /// `+`, `\cdot`: not as a part of a number.
+    Operator,
+    /// An opening bracket: what follows belongs to it.
+    Open,
+}
+
 /// What stands before a boundary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Left {
@@ -77,8 +102,8 @@ pub(super) struct Left {
     pub marker: bool,
     /// A dash between blanks: after "–", or after "-" between words.
     pub dash: bool,
-    /// A relation sign of a formula.
-    pub relation: bool,
+    /// The sign that a formula so far ends with.
+    pub sign: Sign,
     /// Inside « and » set with blanks.
     pub quoted: bool,
     /// The last character is of a script without blanks, where a blank is a comma's equal.
@@ -138,10 +163,42 @@ pub(super) fn needs_word(left: Left, next: Next) -> bool {
 pub(super) fn classify(left: Left, next: Next, word: &[u8]) -> Class {
     match left.mode {
         Mode::Prose => prose(left, next, word),
-        Mode::Display if left.relation => Class::Comma,
-        Mode::Display if left.term == Term::Comma => Class::Conjunction,
-        Mode::Inline if left.relation || left.term == Term::Comma => Class::Preposition,
-        Mode::Inline | Mode::Display | Mode::Code => Class::Word,
+        Mode::Inline | Mode::Display => formula(left),
+        Mode::Code if matches!(left.term, Term::Comma | Term::Semicolon) => Class::Preposition,
+        Mode::Code => Class::Word,
+    }
+}
+
+/// The class of a run of `count` newlines.
+pub(super) fn lines(mode: Mode, count: u32) -> Class {
+    match mode {
+        Mode::Code => Class::Row,
+        _ if count > 1 => Class::Paragraph,
+        Mode::Display => Class::Row,
+        Mode::Prose | Mode::Inline => Class::Line,
+    }
+}
+
+/// The class of a boundary in a formula, behind its last sign.
+fn formula(left: Left) -> Class {
+    match (left.mode, left.sign) {
+        (Mode::Display, Sign::Row) => Class::Strong,
+        (Mode::Display, Sign::Relation) => Class::Comma,
+        (Mode::Display, Sign::Comma) => Class::Conjunction,
+        (Mode::Display, Sign::Operator) => Class::Preposition,
+        (_, Sign::Row | Sign::Relation | Sign::Comma) => Class::Preposition,
+        (_, Sign::None | Sign::Open | Sign::Operator) => Class::Word,
+    }
+}
+
+/// The sign that a LaTeX command stands for; `name` is without its backslash.
+pub(super) fn sign(name: &[u8]) -> Sign {
+    if words::RELATIONS.has(name) {
+        Sign::Relation
+    } else if words::OPERATORS.has(name) {
+        Sign::Operator
+    } else {
+        Sign::None
     }
 }
 
@@ -163,6 +220,7 @@ fn prose(left: Left, next: Next, word: &[u8]) -> Class {
         Term::None if matches!(next, Next::Open | Next::Relation) => Class::Conjunction,
         Term::None if words::CONJUNCTIONS.has(word) => Class::Conjunction,
         Term::None if words::PREPOSITIONS.has(word) => Class::Preposition,
+        Term::None if left.sign == Sign::Operator => Class::Preposition,
         Term::None => Class::Word,
     }
 }
@@ -193,8 +251,13 @@ fn has_second_letter(word: &[u8]) -> bool {
 /// before a full-width parenthesis.
 #[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
 pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Option<Class> {
-    if left.mode != Mode::Prose || left.marker {
-        return None;
+    match left.mode {
+        Mode::Display => return Some(formula(left)),
+        // A short formula in a line is best kept whole.
+        Mode::Inline => return Some(Class::Word),
+        Mode::Code => return None,
+        Mode::Prose if left.marker => return None,
+        Mode::Prose => {}
     }
     match left.term {
         // 「行こう！」と言った。: the particle と carries a quotation on.

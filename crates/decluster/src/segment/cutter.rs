@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use super::chars::{self, Script};
 use super::choose::Chooser;
-use super::class::{self, Class, Left, Next, Term};
+use super::class::{self, Class, Left, Mode, Next, Term};
 use super::clusters::Clusters;
 use super::scan::Scanner;
 use super::tokens::{Estimator, LATIN_WORD, LETTER_MAX, TOKEN};
@@ -66,8 +66,8 @@ struct Waiting {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// A run of newlines that may go on.
-    Lines { count: u32, code: bool },
+    /// A run of newlines that may go on, and what it stands in.
+    Lines { count: u32, mode: Mode },
     /// A blank; the next character tells, or asks for the next word.
     Blank(Left),
     /// A blank and the beginning of the next word, which the scanner keeps.
@@ -198,9 +198,19 @@ impl Cutter {
             Script::Blank => self.word = self.at.end,
             _ => self.ink = self.at.end,
         }
-        if self.waiting.is_none()
-            && let Some(end) = self.chooser.confirmed(self.at.tokens)
-        {
+        self.confirm();
+    }
+
+    /// Ends the block at the candidate if it is too late for its sentence to end. A full stop does not make
+    /// it too late: it may be that end itself.
+    fn confirm(&mut self) {
+        let may_end = self.scanner.term().ends_sentence()
+            || match self.waiting.map(|waiting| waiting.what) {
+                Some(What::Blank(left) | What::Word(left, _)) => left.term.ends_sentence(),
+                Some(What::Lines { .. }) => true,
+                None => false,
+            };
+        if !may_end && let Some(end) = self.chooser.confirmed(self.at.tokens) {
             self.end_block(end);
         }
     }
@@ -250,6 +260,7 @@ impl Cutter {
         self.at = self.cluster.after(1, self.estimator.push(first, Script::Latin));
         self.word = self.cluster.end;
         self.ink = self.at.end;
+        self.confirm();
         2
     }
 
@@ -271,15 +282,15 @@ impl Cutter {
         let class = match (waiting.what, script) {
             (What::Lines { .. }, Script::Newline)
             | (What::Lines { .. } | What::Blank(_), Script::Blank) => return,
-            (What::Lines { count, code }, _) if count > 1 && !code => Class::Paragraph,
-            (What::Lines { .. }, _) => Class::Line,
+            (What::Lines { count, mode }, _) => class::lines(mode, count),
             (What::Blank(_), Script::Newline) => {
                 self.waiting = None; // the line's end takes its place
                 return;
             }
             (What::Blank(left), _) => {
                 let next = Next::of(c);
-                if class::needs_word(left, next) {
+                // Words of scripts without blanks have no end, and none is listed.
+                if class::needs_word(left, next) && !script.without_blanks() {
                     waiting.what = What::Word(left, next);
                     return;
                 }
@@ -287,7 +298,8 @@ impl Cutter {
             }
             (What::Word(left, next), _) => {
                 let word = self.scanner.word();
-                if is_letter(c, script) && !word.is_full() {
+                let listed = self.at.tokens - waiting.at.tokens < WORD_TOKENS && !word.is_full();
+                if listed && is_letter(c, script) {
                     return;
                 }
                 class::classify(left, next, word.bytes())
@@ -315,7 +327,7 @@ impl Cutter {
         let left = self.scanner.left();
         // The best guess while the next word is not there yet.
         let guess = match left.term {
-            _ if left.marker || left.mode != class::Mode::Prose => Boundary::Word,
+            _ if left.marker || left.mode != Mode::Prose => Boundary::Word,
             Term::None | Term::Parenthesis | Term::Period => Boundary::Word,
             Term::Stop => Boundary::Sentence,
             _ => Boundary::Clause,
@@ -327,7 +339,9 @@ impl Cutter {
     /// Between two characters neither of which is blank.
     fn inside(&mut self, c: char, before: Script, script: Script) {
         let wide = script.without_blanks() || script == Script::WidePunctuation;
-        if (self.scanner.term() != Term::None || wide) && !continues(c, self.scanner.term()) {
+        if self.scanner.breaks_formula(c)
+            || (self.scanner.term() != Term::None || wide) && !continues(c, self.scanner.term())
+        {
             let left = self.scanner.left();
             if let Some(class) = class::tight(left, self.scanner.is_closed(), c, wide) {
                 self.edge(self.at.edge(class.into()));
@@ -358,26 +372,28 @@ impl Cutter {
     fn newline(&mut self, c: char) {
         self.word = self.at.end;
         let joined = c == '\n' && self.at.end - self.cluster.end > 1;
-        let (count, ink, code) = match self.waiting {
-            Some(Waiting { what: What::Lines { count, code }, ink, .. }) => {
-                (count.saturating_add(u32::from(!joined)), ink, code)
+        let (count, ink, mode) = match self.waiting {
+            Some(Waiting { what: What::Lines { count, mode }, ink, .. }) => {
+                (count.saturating_add(u32::from(!joined)), ink, mode)
             }
-            _ => (1, self.ink, self.scanner.in_fence()),
+            _ => (1, self.ink, self.scanner.mode()),
         };
-        let what = What::Lines { count, code };
-        self.waiting = Some(Waiting { at: self.at, ink, what });
-        if c == '\n' {
-            let paragraph = count > 1 && !code;
-            self.edge(self.at.edge(if paragraph { Boundary::Paragraph } else { Boundary::Line }));
+        let waiting = Waiting { at: self.at, ink, what: What::Lines { count, mode } };
+        self.waiting = Some(waiting);
+        if c != '\n' {
+            return; // LF may follow CR
+        }
+        let class = class::lines(mode, count);
+        self.edge(self.at.edge(class.into()));
+        if class == Class::Paragraph {
+            self.waiting = None;
+            self.resolve(waiting, class);
         }
     }
 
     /// The class of a boundary is known: the chooser decides.
     fn resolve(&mut self, waiting: Waiting, class: Class) {
         let edge = waiting.at.edge(class.into());
-        if let Some(end) = self.chooser.confirmed(edge.tokens) {
-            self.end_block(end);
-        }
         let start = self.chooser.start().end;
         if edge.end <= start {
             return; // a bound has already ended the block there
@@ -460,14 +476,14 @@ impl Cutter {
 
     /// What stands at the end of the text if nothing follows.
     fn standing(&self) -> Boundary {
-        if let Some(Waiting { what: What::Lines { count, code }, .. }) = self.waiting {
-            return if count > 1 && !code { Boundary::Paragraph } else { Boundary::Line };
+        if let Some(Waiting { what: What::Lines { count, mode }, .. }) = self.waiting {
+            return class::lines(mode, count).into();
         }
         if self.scanner.previous().is_none() {
             return Boundary::Paragraph;
         }
         match self.scanner.term() {
-            Term::Period | Term::Ellipsis | Term::Mark | Term::Stop => Boundary::Sentence,
+            term if term.ends_sentence() => Boundary::Sentence,
             Term::None | Term::Parenthesis => Boundary::Word,
             _ => Boundary::Clause,
         }
@@ -500,6 +516,8 @@ fn continues(c: char, term: Term) -> bool {
             ))
 }
 
+/// No listed word has more tokens. Longer ones are not waited for.
+const WORD_TOKENS: u64 = 3 * TOKEN;
 /// After so much without an edge, a formula, a path or a call has one between its parts.
 const LONG_WORD_TOKENS: u64 = 3 * TOKEN;
 /// Words of more bytes than this have edges anywhere: a reader would rather see half a hash than nothing.

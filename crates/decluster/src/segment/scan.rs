@@ -2,7 +2,7 @@
 //! how the current word ends, whether we are in code or in a formula, whether a line has just begun.
 
 use super::chars::{self, Script};
-use super::class::{self, Abbreviation, Left, Mode, Term};
+use super::class::{self, Abbreviation, Left, Mode, Sign, Term};
 use super::words;
 
 /// How much of a word is kept: longer than every listed word.
@@ -79,6 +79,85 @@ enum Math {
     Bracket,
 }
 
+/// What a formula so far ends with. It may be broken behind that, as TeX does: after a relation, and if need be
+/// after an operator.
+#[derive(Clone, Copy, Debug, Default)]
+struct Formula {
+    sign: Sign,
+    /// The name behind a backslash, while it lasts.
+    command: Option<Word>,
+    /// Open braces. TeX breaks nothing inside.
+    depth: u8,
+}
+
+impl Formula {
+    fn push(&mut self, c: char) {
+        if let Some(command) = &mut self.command {
+            if c.is_ascii_alphabetic() {
+                command.push(c);
+                return;
+            }
+            let (alone, sign) = (command.is_empty(), self.sign());
+            self.command = None;
+            self.sign = sign;
+            if alone {
+                // `\\` ends a row; `\;` and the like are blanks; `\{` and the like are characters.
+                match c {
+                    '\\' => self.sign = Sign::Row,
+                    ',' | ';' | ':' | '!' => {}
+                    _ => self.sign = Sign::None,
+                }
+                return;
+            }
+        }
+        self.sign = match c {
+            '\\' => {
+                self.command = Some(Word::default());
+                return;
+            }
+            '&' => return,
+            '{' => {
+                self.depth = self.depth.saturating_add(1);
+                Sign::Open
+            }
+            '}' => {
+                self.depth = self.depth.saturating_sub(1);
+                Sign::None
+            }
+            '(' | '[' => Sign::Open,
+            ',' | ';' => Sign::Comma,
+            '=' | '<' | '>' | '≤' | '≥' | '≈' | '≠' | '≡' | '→' | '⇒' | '⟹' => {
+                Sign::Relation
+            }
+            // After another sign it belongs to a number.
+            '+' | '-' | '−' | '±' if self.sign != Sign::None => Sign::None,
+            '+' | '-' | '−' | '±' | '×' | '·' | '*' => Sign::Operator,
+            _ => Sign::None,
+        };
+    }
+
+    fn sign(&self) -> Sign {
+        match &self.command {
+            None => self.sign,
+            Some(command) if command.is_empty() => Sign::None,
+            Some(command) => class::sign(command.bytes()),
+        }
+    }
+
+    /// The sign, if the formula may be broken behind it.
+    fn outer_sign(&self) -> Sign {
+        if self.depth == 0 { self.sign() } else { Sign::None }
+    }
+
+    /// Does `c` go on with what the sign is written with?
+    fn continues(&self, c: char) -> bool {
+        match &self.command {
+            Some(command) => command.is_empty() || c.is_ascii_alphabetic(),
+            None => matches!(c, '=' | '<' | '>' | '&' | ',' | ';'),
+        }
+    }
+}
+
 /// The state between two characters.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
@@ -92,6 +171,7 @@ pub(super) struct Scanner {
     /// The current word is the first of its line.
     first: bool,
     math: Math,
+    formula: Formula,
     code: bool,
     fence: Option<char>,
     /// Backticks or tildes at the start of this line, while there is nothing else.
@@ -115,6 +195,7 @@ impl Default for Scanner {
             closed: false,
             first: true,
             math: Math::None,
+            formula: Formula::default(),
             code: false,
             fence: None,
             ticks: 0,
@@ -162,10 +243,6 @@ impl Scanner {
         self.previous.is_some_and(|c| c.is_ascii_alphabetic())
     }
 
-    pub(super) fn in_fence(&self) -> bool {
-        self.fence.is_some()
-    }
-
     /// The current word, without openers.
     pub(super) fn word(&self) -> &Word {
         &self.word
@@ -195,11 +272,30 @@ impl Scanner {
             mode,
             marker: self.first && is_marker(word),
             dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
-            relation: matches!(mode, Mode::Inline | Mode::Display)
-                && (words::RELATIONS.has(word) || word.ends_with(br"\\")),
+            sign: self.sign(),
             quoted: self.quoted,
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
         }
+    }
+
+    /// What a formula so far ends with; in prose, an operator that stands alone.
+    fn sign(&self) -> Sign {
+        match self.mode() {
+            Mode::Inline | Mode::Display => self.formula.outer_sign(),
+            Mode::Prose => match self.word.bytes() {
+                [b'+' | b'-' | b'*' | b'/'] => Sign::Operator,
+                word if word == "×".as_bytes() || word == "·".as_bytes() => Sign::Operator,
+                _ => Sign::None,
+            },
+            Mode::Code => Sign::None,
+        }
+    }
+
+    /// We are in a formula, and `c` does not go on with what the last sign of it is written with.
+    pub(super) fn breaks_formula(&self, c: char) -> bool {
+        matches!(self.mode(), Mode::Inline | Mode::Display)
+            && self.formula.outer_sign() != Sign::None
+            && !self.formula.continues(c)
     }
 
     /// The punctuation the text so far ends with.
@@ -238,7 +334,8 @@ impl Scanner {
             return; // in a run of blanks, or in an indent
         }
         self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.has_letters();
-        self.first = false;
+        // "### 2. Title", "- 1) item": a marker may follow a marker.
+        self.first = self.first && is_marker(self.word.bytes());
         if self.math == Math::Dollar {
             self.math = Math::None;
         }
@@ -327,6 +424,11 @@ impl Scanner {
             (Math::DisplayDollar, _) => Math::Display,
             (math, _) => math,
         };
+        if self.math == Math::None {
+            self.formula = Formula::default();
+        } else {
+            self.formula.push(c);
+        }
     }
 
     /// A `$` after a letter or digit closes something that did not look like a formula ("$3x$").
