@@ -6,16 +6,17 @@ Exits 0 on success, 1 when the answer is no or the input is bad, 2 on wrong usag
 from __future__ import annotations
 
 import argparse
+import codecs
 import hashlib
 import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, Literal
 
 from . import _demo, _simulate
-from ._core import __version__, segment_text
+from ._core import Block, Segmenter, __version__
 from ._errors import DeclusterError
 from ._files import fail, open_named
 from ._verbs import Answer, collect
@@ -75,12 +76,25 @@ def _parser() -> argparse.ArgumentParser:
     decode.add_argument("--json", action="store_true", help="as JSON (there is no other form yet)")
     decode.set_defaults(run=_decode)
 
-    segment = verbs.add_parser("segment", help="the blocks of a text, one JSON object a line")
+    segment = verbs.add_parser(
+        "segment",
+        help="the blocks of a text, one JSON object a line",
+        description="Cuts texts into blocks, one JSON object a line, each as soon as it is known: "
+        "`tail -f FILE | decluster segment -` works.",
+    )
     segment.add_argument(
         "files", nargs="+", metavar="FILE", help="a UTF-8 text; - is standard input"
     )
-    segment.add_argument(
-        "--target", type=_target, metavar="N", help="tokens per block, 4 to 64 (default: 12.4)"
+    how = segment.add_mutually_exclusive_group()
+    how.add_argument(
+        "--target",
+        type=_target,
+        default=12.4,
+        metavar="N",
+        help="tokens per block, 4 to 64 (default: 12.4)",
+    )
+    how.add_argument(
+        "--sentences", action="store_true", help="every sentence a block, however short or long"
     )
     segment.add_argument("--json", action="store_true", help="as JSON (there is no other form yet)")
     segment.set_defaults(run=_segment)
@@ -145,17 +159,51 @@ def _decoded(answer: Answer, in_full: bool) -> dict[str, object]:
 def _segment(options: argparse.Namespace) -> int:
     code = 0
     for name in options.files:
-        try:
-            with open_named(name) as file:
-                text = file.read().decode("utf-8")
-            found = segment_text(text, options.target)
-        except (OSError, UnicodeDecodeError, DeclusterError) as error:
-            code = fail(name, error)
-            continue
-        for number, (block, tokens, boundary) in enumerate(found):
-            line = {"block": number, "text": block, "tokens": tokens, "boundary": boundary}
-            print(json.dumps(line, ensure_ascii=False))
+        mode: Literal["semantic", "sentences"] = "sentences" if options.sentences else "semantic"
+        segmenter = Segmenter(target=options.target, mode=mode)
+        for blocks, wrong in _blocks(name, segmenter):
+            for block in blocks:
+                print(json.dumps(_described(block), ensure_ascii=False))
+            sys.stdout.flush()  # whoever reads a pipe waits for it
+            if wrong is not None:
+                code = fail(name, wrong)
     return code
+
+
+def _described(block: Block) -> dict[str, object]:
+    return {
+        "block": block.number,
+        "text": block.text,
+        "tokens": block.tokens,
+        "boundary": block.boundary,
+    }
+
+
+def _blocks(name: str, segmenter: Segmenter) -> Iterator[tuple[list[Block], Exception | None]]:
+    """The blocks of a file as they become known; with the last, what is wrong with the file."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    read = 0
+    wrong: Exception | None = None
+    try:
+        with open_named(name) as file:
+            while chunk := _read_some(file):
+                read += len(chunk)
+                yield segmenter.push(decoder.decode(chunk)), None
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        # Its `object` is what was read last, with what the decoder had kept of the reads before.
+        at = read - len(error.object) + error.start
+        wrong = ValueError(f"byte {at} is not UTF-8: {error.reason}")
+        yield segmenter.push(error.object[: error.start].decode()), None
+    except OSError as error:
+        wrong = error
+    yield segmenter.finish(), wrong
+
+
+def _read_some(file: BinaryIO) -> bytes:
+    """Of a pipe what has come by now, at least a byte; none at the end."""
+    read: Callable[[int], bytes] = getattr(file, "read1", file.read)
+    return read(CHUNK)
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -169,10 +217,11 @@ def _digest(text: str) -> dict[str, object]:
 
 def _target(text: str) -> float:
     try:
-        segment_text("", float(text))
+        target = float(text)
+        Segmenter(target=target)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-    return float(text)
+    return target
 
 
 CHUNK = 1 << 16

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, final
 
-from ._types import Dialect, Verdict
+from ._types import Boundary, Dialect, Verdict
 
 __all__ = [
     "FINISHED",
@@ -13,6 +13,7 @@ __all__ = [
     "PRESETS",
     "PROFILES",
     "STALL_LIMITS_MS",
+    "Block",
     "Collector",
     "Engine",
     "Event",
@@ -23,6 +24,7 @@ __all__ = [
     "Piece",
     "Preset",
     "Row",
+    "Segmenter",
     "Signal",
     "Simulated",
     "Study",
@@ -30,7 +32,6 @@ __all__ = [
     "__version__",
     "lay_text",
     "open_flow",
-    "segment_text",
     "table_header",
 ]
 
@@ -101,9 +102,8 @@ class Piece:
     def part(self) -> int:
         """Number of this piece within its block, from 0."""
     @property
-    def boundary(
-        self,
-    ) -> Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]: ...
+    def boundary(self) -> Boundary:
+        """What stands at its end."""
     @property
     def ends_block(self) -> bool:
         """Whether the block is known to end here."""
@@ -183,6 +183,44 @@ class Engine:
         """Counters so far; delays in seconds."""
 
 @final
+class Block:
+    """What a `Segmenter` gives: a sentence, a line, a clause. `str(block)` is its text."""
+
+    __match_args__: tuple[Literal["text"], Literal["boundary"]]
+    @property
+    def text(self) -> str:
+        """Its text, with the blank before it and the newlines after it."""
+    @property
+    def boundary(self) -> Boundary:
+        """What stands at its end."""
+    @property
+    def number(self) -> int:
+        """Counts the blocks of a segmenter, from 0."""
+    @property
+    def tokens(self) -> int:
+        """Estimate of its LLM tokens."""
+
+@final
+class Segmenter:
+    """Cuts a text that arrives in parts into blocks, each given as soon as its end is known.
+
+    The blocks in a row are the text, to the character. `mode` is `semantic`, blocks of about
+    `target` LLM tokens (4 to 64), or `sentences`. `level` keeps the average near the target.
+    """
+
+    def __new__(
+        cls,
+        *,
+        target: float = 12.4,
+        mode: Literal["semantic", "sentences"] = "semantic",
+        level: bool = True,
+    ) -> Segmenter: ...
+    def push(self, text: str) -> list[Block]:
+        """Takes in more of the text and gives the blocks that are complete now."""
+    def finish(self) -> list[Block]:
+        """The text ends here: gives what is left. A `push` after that begins a new text."""
+
+@final
 class Flow:
     def next(self, patience: float | None = None) -> Any: ...
     def close(self) -> None: ...
@@ -253,4 +291,3 @@ def lay_text(text: str, tokens: int) -> list[str]: ...
 def open_flow(
     mode: str, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
 ) -> tuple[Flow, Feed]: ...
-def segment_text(text: str, target: float | None = None) -> list[tuple[str, int, str]]: ...

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
+Boundary: TypeAlias = Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]
 Framing: TypeAlias = Literal["lines", "bytes"]
 Dialect: TypeAlias = Literal["openai-chat", "openai-responses", "incident"]
 Verdict: TypeAlias = Literal["complete", "failed", "truncated"]

@@ -67,6 +67,54 @@ def test_segment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(run(capsys, "segment", "--target", "40", str(file))[1]) <= len(blocks)
 
 
+def test_segment_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("Yes. Then the job is handed out, and handed out again, and that is it. No.\n")
+    for arguments in (["--sentences"], ["--sentences", "--json"]):
+        code, lines, _ = run(capsys, "segment", *arguments, str(file), str(file))
+        texts = [json.loads(line)["text"] for line in lines]
+        assert code == 0
+        assert texts[0] == "Yes."
+        assert texts[1].endswith("that is it.")
+        assert texts[2] == " No.\n"
+        assert texts[3:] == texts[:3]
+        assert [json.loads(line)["block"] for line in lines] == [0, 1, 2] * 2, "of each file"
+
+
+def test_segment_shows_blocks_as_soon_as_they_are_known() -> None:
+    command = [sys.executable, "-m", "decluster", "segment", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as segment:
+        assert segment.stdin is not None
+        assert segment.stdout is not None
+        segment.stdin.write("The first sentence is naïve. And t".encode())
+        segment.stdin.flush()
+        first = json.loads(segment.stdout.readline())  # with the pipe still open
+        assert first["text"] == "The first sentence is naïve."
+        segment.stdin.write(b"he second ends with \xf0\x9f")
+        segment.stdin.flush()
+        rest, _ = segment.communicate(b"\xa6\x80")
+        assert json.loads(rest)["text"] == " And the second ends with 🦀"
+
+
+def test_segment_names_the_byte_that_is_no_text_after_the_blocks_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "text.txt"
+    # Beyond the first read, too.
+    for good in ("The first sentence is naïve. Then it", "ä" + "So it goes on, and on. " * 9000):
+        for bad, reason in [
+            (b"\xff and more.", "invalid start byte"),
+            (b"\xc3 and more.", "invalid continuation byte"),
+            (b"\xf0\x9f\xa6", "unexpected end of data"),
+        ]:
+            file.write_bytes(good.encode() + bad)
+            code, lines, err = run(capsys, "segment", str(file))
+            assert code == 1
+            assert "".join(json.loads(line)["text"] for line in lines) == good
+            at = len(good.encode())
+            assert err == f"decluster: {file}: byte {at} is not UTF-8: {reason}\n"
+
+
 def test_bad_files_are_named_and_the_others_still_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,7 +128,7 @@ def test_bad_files_are_named_and_the_others_still_read(
     latin.write_bytes("naïve".encode("latin-1"))
     code, _, err = run(capsys, "segment", str(latin))
     assert code == 1
-    assert "utf-8" in err
+    assert "byte 2 is not UTF-8" in err
     assert err.count("\n") == 1
 
 
@@ -139,7 +187,15 @@ def test_a_terminal_that_knows_ascii_only_gets_escapes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["decode"], ["nonsense"], ["segment", "--target", "400", "x"]]
+    "arguments",
+    [
+        [],
+        ["decode"],
+        ["nonsense"],
+        ["segment", "--target", "400", "x"],
+        ["segment", "--target", "much", "x"],
+        ["segment", "--sentences", "--target", "12.4", "x"],
+    ],
 )
 def test_wrong_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:

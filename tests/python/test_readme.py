@@ -1,4 +1,4 @@
-"""The README's example runs as it stands, and names what exists."""
+"""The README's examples run as they stand, and name what exists."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ import decluster
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_runs_and_shows_all_of_its_text() -> None:
-    example = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    assert example is not None
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def printed(example: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", example[1]],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("The queue hands a job out again when its lease ends. So a slow")
-    assert done.stdout.endswith("must check that the lease is still held.\n")
+    return done.stdout
+
+
+def test_the_example_runs_and_shows_all_of_its_text() -> None:
+    out = printed(EXAMPLES[0])
+    assert out.startswith("The queue hands a job out again when its lease ends. So a slow")
+    assert out.endswith("must check that the lease is still held.\n")
+
+
+def test_the_example_of_the_segmenter_speaks_whole_sentences() -> None:
+    assert printed(EXAMPLES[1]) == "It took 3.5 hours, wrote Dr. Ito.\nThen it held.\n"
+    assert len(EXAMPLES) == 2
 
 
 def test_the_verbs_and_parameters_it_names_exist() -> None:

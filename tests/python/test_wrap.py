@@ -165,6 +165,28 @@ def test_pieces_and_blocks() -> None:
     assert "".join(block.text for block in blocks) == "".join(REASONING) + OUTPUT
 
 
+def test_sentences_stay_whole_however_the_stream_was_cut() -> None:
+    long = "The worker holds the lease, renews it, checks it, writes, and " * 3 + "ends."
+    sentences = ["No.", f" {long}", " It costs 3.50 euros, says Dr. Ito.", " So be it."]
+    text = "".join(sentences)
+    for size in (1, 7, len(text)):
+        lines = [chat(text[at : at + size]) for at in range(0, len(text), size)]
+        lines.append("data: [DONE]")
+        blocks = list(decluster.blocks(lines, segment="sentences"))
+        assert [block.text for block in blocks] == sentences
+        assert {block.boundary for block in blocks} == {"sentence"}
+        pieces = list(decluster.pieces(lines, segment="sentences"))
+        whole = ["".join(p.text for p in pieces if p.block == n) for n in range(len(sentences))]
+        assert whole == sentences
+
+    def events(**parameters: str) -> list[str]:
+        *out, _ = decluster.wrap([chat(text), "data: [DONE]"], **parameters)  # type: ignore[arg-type]
+        return [texts([event])["content"] for event in out]
+
+    assert events(segment="sentences", pace="off") == sentences
+    assert events(pace="off") != sentences
+
+
 def test_events_come_between_the_pieces() -> None:
     items = list(decluster.pieces(LINES, events=True))
     events = [item for item in items if isinstance(item, decluster.Event)]

@@ -105,6 +105,19 @@ fn a_delta_is_cut_at_blocks_and_only_its_text_changes() {
 }
 
 #[test]
+fn a_delta_may_be_cut_at_sentences_alone() {
+    let sentences = [
+        "No.",
+        " The worker holds the lease, renews it, checks it, writes what it has, renews it, and ends.",
+        " So it is.",
+    ];
+    let out = lines(&config("block", "adaptive", "sentences"), &delta(&sentences.concat()));
+    assert_eq!(out, sentences.map(|text| delta(text).trim_end().to_owned()));
+    let semantic = lines(&config("block", "adaptive", "semantic"), &delta(&sentences.concat()));
+    assert_ne!(semantic, out);
+}
+
+#[test]
 fn deltas_of_one_shape_are_joined_in_the_last() {
     let word = |n: u32, t: &str| {
         event(&format!(

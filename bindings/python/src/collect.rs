@@ -1,9 +1,8 @@
-//! A stream read to its end, and a text cut into blocks.
+//! A stream read to its end.
 
 use crate::flow::{bytes_of, dialect_of, framing_of, is_line};
 use crate::{error, params};
 use decluster::Framer;
-use decluster::segment::Segmenter;
 use decluster::wire::Dialect;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -104,21 +103,4 @@ impl Collector {
         }
         Ok(())
     }
-}
-
-/// The blocks of a text: (text, estimated tokens, boundary).
-#[pyfunction]
-#[pyo3(signature = (text, target=None))]
-pub(crate) fn segment_text(
-    py: Python<'_>,
-    text: &str,
-    target: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<(String, u32, &'static str)>> {
-    let parameters = PyDict::new(py);
-    parameters.set_item("target", target)?;
-    let config = params::config(py, Some(&parameters))?;
-    let mut segmenter = Segmenter::new(config.segmenting().unwrap_or_default());
-    let mut blocks = segmenter.push(text);
-    blocks.extend(segmenter.finish());
-    Ok(blocks.into_iter().map(|b| (b.text, b.tokens, b.boundary.name())).collect())
 }

@@ -6,6 +6,7 @@ mod collect;
 mod engine;
 mod flow;
 mod params;
+mod segment;
 mod study;
 
 use pyo3::prelude::*;
@@ -27,6 +28,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<flow::Feed>()?;
     m.add_class::<collect::Collector>()?;
     m.add_class::<params::Preset>()?;
+    m.add_class::<segment::Segmenter>()?;
+    m.add_class::<segment::Block>()?;
     m.add("PARAMETERS", params::all(m.py())?)?;
     m.add("PRESETS", params::presets(m.py(), decluster::PRESETS)?)?;
     m.add("PROFILES", params::presets(m.py(), decluster::PROFILES)?)?;
@@ -40,7 +43,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(study::table_header, m)?)?;
     m.add_function(wrap_pyfunction!(study::lay_text, m)?)?;
     m.add_function(wrap_pyfunction!(flow::open_flow, m)?)?;
-    m.add_function(wrap_pyfunction!(collect::segment_text, m)?)?;
     Ok(())
 }
 
