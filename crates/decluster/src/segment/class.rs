@@ -180,6 +180,7 @@ pub(super) fn lines(mode: Mode, count: u32) -> Class {
 }
 
 /// The class of a boundary in a formula, behind its last sign.
+#[expect(clippy::match_same_arms, reason = "first what holds in a display, then what holds in a line")]
 fn formula(left: Left) -> Class {
     match (left.mode, left.sign) {
         (Mode::Display, Sign::Row) => Class::Strong,

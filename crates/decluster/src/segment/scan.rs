@@ -3,7 +3,6 @@
 
 use super::chars::{self, Script};
 use super::class::{self, Abbreviation, Left, Mode, Sign, Term};
-use super::words;
 
 /// How much of a word is kept: longer than every listed word.
 pub(super) const WORD_BYTES: usize = 24;
