@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-rust test-python lint fmt vectors score clean
+.PHONY: demo test test-all test-rust test-python lint fmt vectors score bench-segment clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -32,20 +32,24 @@ lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --locked -p decluster --no-default-features --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests/python
-	$(BIN)/ruff check python tests/python
+	$(BIN)/ruff format --check python tests/python benches
+	$(BIN)/ruff check python tests/python benches
 	$(BIN)/mypy
 	$(BIN)/stubtest decluster._core
 
 ## Format everything.
 fmt: $(VENV)/.installed-test
 	$(CARGO) fmt --all
-	$(BIN)/ruff format python tests/python
-	$(BIN)/ruff check --fix python tests/python
+	$(BIN)/ruff format python tests/python benches
+	$(BIN)/ruff check --fix python tests/python benches
 
 ## Score pacing over recorded and made traces, and write the tables into benches/README.md.
 score:
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin score -- --write benches/README.md
+
+## Score blocks over recorded reasoning, in true tokens, and write the table into benches/README.md.
+bench-segment: $(VENV)/.installed-test
+	$(BIN)/python benches/segment.py --write benches/README.md
 
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:
