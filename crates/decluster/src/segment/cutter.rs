@@ -206,14 +206,14 @@ impl Cutter {
     }
 
     /// Takes what `text` begins with in one go if [`step`](Self::step) would have little to decide there:
-    /// ASCII letters after ASCII letters, and a blank between such. Most text is that. Returns how many
-    /// bytes it took.
+    /// small ASCII letters after ASCII letters, and a blank between such. Most text is that. Returns how
+    /// many bytes it took.
     fn words(&mut self, text: &str) -> usize {
         if !self.scanner.is_within_letters() {
             return 0;
         }
         match *text.as_bytes() {
-            [c, ..] if c.is_ascii_alphabetic() => self.letters(text),
+            [c, ..] if c.is_ascii_lowercase() => self.letters(text),
             [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c.into()),
             _ => 0,
         }
@@ -222,7 +222,7 @@ impl Cutter {
     /// Takes the letters `text` begins with, as far as they reach no limit.
     fn letters(&mut self, text: &str) -> usize {
         let limit = self.letters_max().min(text.len());
-        let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
+        let count = text.bytes().take(limit).take_while(u8::is_ascii_lowercase).count();
         let run = &text.as_bytes()[..count];
         let Some(last) = run.last() else { return 0 };
         self.scanner.letters(run);
