@@ -214,7 +214,7 @@ impl Cutter {
         }
         match *text.as_bytes() {
             [c, ..] if c.is_ascii_lowercase() => self.letters(text),
-            [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c.into()),
+            [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c),
             _ => 0,
         }
     }
@@ -235,7 +235,8 @@ impl Cutter {
     }
 
     /// Takes a blank and the first letter of the next word, if this is prose and they reach no limit.
-    fn begin_word(&mut self, first: char) -> usize {
+    fn begin_word(&mut self, letter: u8) -> usize {
+        let first = char::from(letter);
         let Some(left) = self.scanner.left_in_prose() else { return 0 };
         self.follow(' ', Script::Blank);
         if self.is_over(self.at.after(2, LATIN_WORD)) {
@@ -246,8 +247,8 @@ impl Cutter {
         self.waiting = Some(Waiting { at: self.at, ink: self.ink, what });
         self.scanner.begin_word(first);
         self.clusters.letter(first);
-        self.cluster = self.at.after(1, self.estimator.push(' ', Script::Blank));
-        self.at = self.cluster.after(1, self.estimator.push(first, Script::Latin));
+        self.cluster = self.at.after(1, 0); // the blank is free
+        self.at = self.cluster.after(1, self.estimator.blank_and_letter(letter));
         self.word = self.cluster.end;
         self.ink = self.at.end;
         2

@@ -122,39 +122,55 @@ impl Estimator {
         (total(self.word, self.length) - total(self.word, before), price(self.word, self.length))
     }
 
+    /// The share of a blank after a Latin word and the ASCII letter after it.
+    pub(super) fn blank_and_letter(&mut self, letter: u8) -> u64 {
+        self.word_ends();
+        self.first_letter(self.language(Word::English), letter);
+        price(self.word, 1)
+    }
+
     fn latin(&mut self, c: char) -> u64 {
-        let capital = c.is_ascii_uppercase();
+        let letter = if c.is_ascii() { c as u8 } else { 0 };
+        let capital = letter.is_ascii_uppercase();
         if self.run == Run::Apostrophe {
             self.run = Run::Latin;
         }
         if self.run != Run::Latin || capital && self.lower {
-            self.word = self.begin_word();
-            (self.run, self.length, self.marked) = (Run::Latin, 1, false);
-            self.letters = 0;
+            let word = match self.run {
+                Run::Punctuation if self.joins && self.length == 1 => Word::Joined,
+                Run::Blanks => self.language(Word::English),
+                _ => self.language(Word::Bare),
+            };
+            self.first_letter(word, letter);
         } else {
             self.length = self.length.saturating_add(1);
+            self.letters = match self.length {
+                ..=4 => append(self.letters, letter.to_ascii_lowercase()),
+                _ => 0,
+            };
             if self.length == 2 && capital {
                 self.word = Word::Capitals;
             }
+            self.lower = !capital;
         }
-        self.letters = match self.length {
-            ..=4 => append(self.letters, c.to_ascii_lowercase() as u8),
-            _ => 0,
-        };
-        self.lower = !capital;
-        let mark = if c.is_ascii() || self.marked { 0 } else { accent(c) };
+        let accent = if c.is_ascii() || self.marked { 0 } else { accent(c) };
         self.marked |= !c.is_ascii();
-        mark + price(self.word, self.length)
+        accent + price(self.word, self.length)
     }
 
-    /// What kind of Latin word begins after the run that ends here.
-    fn begin_word(&self) -> Word {
-        match self.run {
-            Run::Punctuation if self.joins && self.length == 1 => Word::Joined,
-            _ if self.foreign >= FOREIGN && self.known > 0 => Word::Known,
-            _ if self.foreign >= FOREIGN => Word::Foreign,
-            Run::Blanks => Word::English,
-            _ => Word::Bare,
+    fn first_letter(&mut self, word: Word, letter: u8) {
+        (self.run, self.length, self.word) = (Run::Latin, 1, word);
+        self.letters = letter.to_ascii_lowercase().into();
+        self.lower = !letter.is_ascii_uppercase();
+        self.marked = false;
+    }
+
+    /// The kind of a word that would be `english` in English.
+    fn language(&self, english: Word) -> Word {
+        match (self.foreign >= FOREIGN, self.known > 0) {
+            (false, _) => english,
+            (true, true) => Word::Known,
+            (true, false) => Word::Foreign,
         }
     }
 
