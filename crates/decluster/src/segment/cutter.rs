@@ -216,15 +216,15 @@ impl Cutter {
     }
 
     /// Takes what `text` begins with in one go if [`step`](Self::step) would have little to decide there:
-    /// ASCII letters after ASCII letters, and a blank between such. Most text is that. Returns how many
-    /// bytes it took.
+    /// small ASCII letters after ASCII letters, and a blank between such. Most text is that. Returns how
+    /// many bytes it took.
     fn words(&mut self, text: &str) -> usize {
         if !self.scanner.is_within_letters() {
             return 0;
         }
         match *text.as_bytes() {
-            [c, ..] if c.is_ascii_alphabetic() => self.letters(text),
-            [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c.into()),
+            [c, ..] if c.is_ascii_lowercase() => self.letters(text),
+            [b' ', c, ..] if c.is_ascii_alphabetic() => self.begin_word(c),
             _ => 0,
         }
     }
@@ -232,7 +232,7 @@ impl Cutter {
     /// Takes the letters `text` begins with, as far as they reach no limit.
     fn letters(&mut self, text: &str) -> usize {
         let limit = self.letters_max().min(text.len());
-        let count = text.bytes().take(limit).take_while(u8::is_ascii_alphabetic).count();
+        let count = text.bytes().take(limit).take_while(u8::is_ascii_lowercase).count();
         let run = &text.as_bytes()[..count];
         let Some(last) = run.last() else { return 0 };
         self.scanner.letters(run);
@@ -245,7 +245,8 @@ impl Cutter {
     }
 
     /// Takes a blank and the first letter of the next word, if this is prose and they reach no limit.
-    fn begin_word(&mut self, first: char) -> usize {
+    fn begin_word(&mut self, letter: u8) -> usize {
+        let first = char::from(letter);
         let Some(left) = self.scanner.left_in_prose() else { return 0 };
         self.follow(' ', Script::Blank);
         if self.is_over(self.at.after(2, LATIN_WORD)) {
@@ -256,8 +257,8 @@ impl Cutter {
         self.waiting = Some(Waiting { at: self.at, ink: self.ink, what });
         self.scanner.begin_word(first);
         self.clusters.letter(first);
-        self.cluster = self.at.after(1, self.estimator.push(' ', Script::Blank));
-        self.at = self.cluster.after(1, self.estimator.push(first, Script::Latin));
+        self.cluster = self.at.after(1, 0); // the blank is free
+        self.at = self.cluster.after(1, self.estimator.blank_and_letter(letter));
         self.word = self.cluster.end;
         self.ink = self.at.end;
         self.confirm();
