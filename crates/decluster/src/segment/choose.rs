@@ -191,8 +191,8 @@ const EXCESS_MAX: u64 = 60 * TOKEN;
 /// A comma cut comes no earlier than at 6 tokens, no later than at 14.
 const SHIFT_MAX: u64 = 6 * TOKEN;
 /// A block in so many of what is owed is forgiven: a stream of long sentences may have slightly larger blocks.
-const FORGETTING: i64 = 48;
-const GAIN_PERCENT: i64 = 25;
+const FORGETTING: i64 = 96;
+const GAIN_PERCENT: i64 = 35;
 
 #[cfg(test)]
 mod tests {
