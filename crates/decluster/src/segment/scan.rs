@@ -84,6 +84,8 @@ enum Math {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
 pub(super) struct Scanner {
     previous: Option<char>,
+    /// That of `previous`.
+    script: Script,
     word: Word,
     /// The word has characters of a script without blanks: it is none of those listed.
     unspaced: bool,
@@ -109,6 +111,7 @@ impl Default for Scanner {
     fn default() -> Self {
         Self {
             previous: None,
+            script: Script::Other,
             word: Word::default(),
             unspaced: false,
             term: Term::None,
@@ -135,6 +138,7 @@ impl Scanner {
             _ => self.ink(c, script),
         }
         self.previous = Some(c);
+        self.script = script;
     }
 
     /// [`push`](Self::push) for ASCII letters after an ASCII letter, which change nothing but the word.
@@ -155,7 +159,7 @@ impl Scanner {
         self.first = false;
         self.end_word();
         self.word.push(first);
-        self.previous = Some(first);
+        self.previous = Some(first); // of the same script as the letter before the blank
     }
 
     pub(super) fn is_within_letters(&self) -> bool {
@@ -173,6 +177,11 @@ impl Scanner {
 
     pub(super) fn previous(&self) -> Option<char> {
         self.previous
+    }
+
+    /// The script of the last character; without one, any.
+    pub(super) fn script(&self) -> Script {
+        self.script
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -198,7 +207,7 @@ impl Scanner {
             relation: matches!(mode, Mode::Inline | Mode::Display)
                 && (words::RELATIONS.has(word) || word.ends_with(br"\\")),
             quoted: self.quoted,
-            thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
+            thai: self.script == Script::Thai,
         }
     }
 
@@ -237,7 +246,7 @@ impl Scanner {
         if self.word.is_empty() && self.term == Term::None {
             return; // in a run of blanks, or in an indent
         }
-        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.has_letters();
+        self.after_word = self.previous.is_some_and(chars::is_letter) && self.has_letters();
         self.first = false;
         if self.math == Math::Dollar {
             self.math = Math::None;
