@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-rust test-python lint fmt vectors score bench-segment clean
+.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors score bench-segment clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -18,9 +18,13 @@ demo: $(VENV)/.installed-demo
 ## All tests, lints and format checks.
 test: lint test-rust test-python
 
-## What takes longer: the property tests over many more cases.
-test-all: test
+## What takes longer: the property tests over many more cases, and what the segmenter costs.
+test-all: test test-cost
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
+
+## No text may cost the segmenter more than three times what prose does: instructions, counted by valgrind.
+test-cost:
+	$(CARGO) run --locked --release --quiet -p decluster-benches --bin segment_cost
 
 test-rust:
 	$(CARGO) test --locked --workspace --quiet

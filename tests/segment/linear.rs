@@ -1,92 +1,44 @@
-//! Inputs that make segmenters quadratic: a megabyte of each is cut in bounded blocks, in a time that
-//! grows with the length (printed, not asserted: a loaded machine proves nothing).
-
-#![expect(clippy::disallowed_macros, clippy::disallowed_methods, reason = "measures and prints")]
-
-use std::time::Instant;
+//! A megabyte of each text that makes segmenters slow or greedy: blocks stay small, and so does what is
+//! held back. What it costs is counted by `make test-cost`.
 
 use decluster::segment::{SegmentConfig, Segmenter};
 
-fn largest_block(unit: &str, bytes: usize) -> (usize, u128) {
-    let text = unit.repeat(bytes / unit.len());
-    let start = Instant::now();
-    let mut segmenter = Segmenter::new(SegmentConfig::default());
-    let mut largest = 0;
-    let mut total = 0;
-    let mut rest = text.as_str();
+mod inputs;
+
+/// Like a read from a socket.
+const PUSH: usize = 1000;
+
+fn cut(text: &str, config: SegmentConfig, name: &str) {
+    let bound = config.block_bytes_max() as usize;
+    let mut segmenter = Segmenter::new(config);
+    let mut held = 0;
+    let mut rest = text;
     while !rest.is_empty() {
-        let mut at = rest.len().min(1000);
-        while !rest.is_char_boundary(at) {
-            at += 1;
+        let (part, after) = rest.split_at(rest.ceil_char_boundary(PUSH));
+        held += part.len();
+        for block in segmenter.push(part) {
+            assert!(block.text.len() <= bound, "{name}: a block of {} bytes", block.text.len());
+            held -= block.text.len();
         }
-        for block in segmenter.push(&rest[..at]) {
-            largest = largest.max(block.text.len());
-            total += block.text.len();
-        }
-        rest = &rest[at..];
+        assert!(held <= bound, "{name}: {held} bytes are held back");
+        rest = after;
     }
-    for block in segmenter.finish() {
-        largest = largest.max(block.text.len());
-        total += block.text.len();
+    held -= segmenter.finish().iter().map(|block| block.text.len()).sum::<usize>();
+    assert_eq!(held, 0, "{name}");
+}
+
+fn cut_all(config: SegmentConfig) {
+    for input in inputs::INPUTS.iter().chain([&inputs::PROSE]) {
+        cut(&input.text(1_000_000), config, input.name);
     }
-    assert_eq!(total, text.len());
-    (largest, start.elapsed().as_micros())
 }
 
 #[test]
-fn a_megabyte_of_anything() {
-    for unit in [
-        "a",
-        "1",
-        ".",
-        " ",
-        "\n",
-        "\r",
-        "\r\n",
-        "\t",
-        ". ",
-        "? ",
-        "$",
-        "$a ",
-        "$$\n",
-        "`",
-        "`a ",
-        "```\n",
-        "\\",
-        "\\[",
-        "(",
-        ")",
-        "\")",
-        "\u{301}",
-        "a\u{301}",
-        "\u{200d}",
-        "👩\u{200d}",
-        "🇩",
-        "क्",
-        "\u{1100}",
-        "\u{1161}",
-        "한",
-        "我",
-        "。",
-        "「",
-        "ก",
-        "\u{600}",
-        "z. B. ",
-        "Mr. ",
-        "e.g.",
-        "and ",
-        "\u{a0}",
-        "*",
-        "_",
-        "—",
-        "…",
-        "    x\n",
-        "\n \n",
-        "\u{0}",
-    ] {
-        let (_, short) = largest_block(unit, 100_000);
-        let (largest, long) = largest_block(unit, 1_000_000);
-        println!("{unit:?}: 100 KB {short} us, 1 MB {long} us, largest block {largest} bytes");
-        assert!(largest as u64 <= SegmentConfig::default().block_bytes_max() + 4, "{unit:?}");
-    }
+fn a_megabyte_of_anything_is_cut_in_bounded_space() {
+    cut_all(SegmentConfig::default());
+}
+
+#[test]
+fn so_it_is_in_sentences() {
+    cut_all(SegmentConfig::default().sentences(true));
 }

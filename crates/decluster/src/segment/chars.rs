@@ -166,15 +166,39 @@ pub(super) const fn is_opener(c: char) -> bool {
     )
 }
 
-/// Two of these side by side are always two clusters: their `Grapheme_Cluster_Break` is Any. Leaves out
-/// what extends (combining marks), what is pictographic (© ®) and what is control.
+/// Two of these side by side are always two clusters: their `Grapheme_Cluster_Break` is Any, or they are
+/// whole syllables of Hangul, or letters of Devanagari with no virama between. Leaves out what extends
+/// (combining marks), what is pictographic (© ®) and what is control.
 pub(super) const fn is_plain(c: char) -> bool {
     matches!(
         c as u32,
-        0x20..=0x7e | 0xc0..=0x24f | 0x400..=0x481 | 0x48a..=0x52f | 0x2010..=0x2027
-            | 0x3001..=0x3029 | 0x3041..=0x3096 | 0x30a1..=0x30fa | 0x4e00..=0x9fff
-            | 0xff01..=0xff60
+        0x20..=0x7e | 0xc0..=0x24f | 0x400..=0x481 | 0x48a..=0x52f | 0x5d0..=0x5ea | 0x620..=0x64a
+            | 0x904..=0x939 | 0x2010..=0x2027 | 0x3001..=0x3029 | 0x3041..=0x3096 | 0x30a1..=0x30fa
+            | 0x4e00..=0x9fff | 0xac00..=0xd7a3 | 0xff01..=0xff60
     )
+}
+
+/// [`char::is_alphabetic`], quick for the letters that most text consists of.
+#[inline]
+pub(super) fn is_letter(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphabetic() } else { is_letter_beyond_ascii(c) }
+}
+
+fn is_letter_beyond_ascii(c: char) -> bool {
+    match c as u32 {
+        0xc0..=0xd6
+        | 0xd8..=0xf6
+        | 0xf8..=0x24f
+        | 0x400..=0x481
+        | 0x5d0..=0x5ea
+        | 0x620..=0x64a
+        | 0x904..=0x939
+        | 0x3041..=0x3096
+        | 0x30a1..=0x30fa
+        | 0x4e00..=0x9fff
+        | 0xac00..=0xd7a3 => true,
+        _ => c.is_alphabetic(),
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +216,13 @@ mod tests {
             text.push(plain);
             text.push(plain);
             assert_eq!(text.graphemes(true).count(), 4, "{plain:?}");
+        }
+    }
+
+    #[test]
+    fn letters() {
+        for c in (0..=u32::from(char::MAX)).filter_map(char::from_u32) {
+            assert_eq!(is_letter(c), c.is_alphabetic(), "{c:?}");
         }
     }
 

@@ -142,7 +142,7 @@ fn verdict(class: Class, n: u64, shift: i64, target: u64, waiting: bool) -> Verd
     let (tokens, shift, floor) = match class {
         Class::Paragraph => (0, 0, 0),
         Class::Line => (2, shift / 2, 2),
-        Class::Sentence => (2, shift * 3 / 4, 1),
+        Class::Sentence => (3, shift / 2, 2),
         Class::Row => (8, shift, 2),
         Class::Strong => (10, comma, 0),
         Class::Comma => (12, comma, 0),
@@ -205,24 +205,37 @@ mod tests {
     #[test]
     fn thresholds() {
         assert_eq!(at(Class::Paragraph, 1), Verdict::Cut);
-        assert_eq!(at(Class::Sentence, 3), Verdict::Pass);
-        assert_eq!(at(Class::Sentence, 4), Verdict::Cut);
-        assert_eq!(at(Class::Comma, 9), Verdict::Pass);
-        assert_eq!(at(Class::Comma, 10), Verdict::Wait(CONFIRM));
+        assert_eq!(at(Class::Sentence, 2), Verdict::Pass);
+        assert_eq!(at(Class::Sentence, 3), Verdict::Cut);
+        assert_eq!(at(Class::Comma, 11), Verdict::Pass);
+        assert_eq!(at(Class::Comma, 12), Verdict::Wait(CONFIRM));
         assert_eq!(at(Class::Word, 24), Verdict::Cut);
     }
 
     #[test]
     fn the_integrator_leans_against_the_excess() {
         assert_eq!(shift(0, DEFAULT_TARGET), 0);
-        assert_eq!(shift(100, DEFAULT_TARGET), -9);
-        assert_eq!(shift(-100_000, DEFAULT_TARGET), 4 * 16);
+        assert_eq!(shift(100, DEFAULT_TARGET), -GAIN_PERCENT);
+        assert_eq!(shift(-100_000, DEFAULT_TARGET), SHIFT_MAX.cast_signed());
+    }
+
+    #[test]
+    fn no_shift_brings_a_last_resort_before_a_comma() {
+        let limit = |class, shift| {
+            (0..60 * TOKEN)
+                .find(|n| verdict(class, *n, shift, DEFAULT_TARGET, false) != Verdict::Pass)
+        };
+        let bound = SHIFT_MAX.cast_signed();
+        for shift in -bound..=bound {
+            let limits = [Class::Comma, Class::Preposition, Class::Word].map(|c| limit(c, shift));
+            assert!(limits[0].max(limits[1]) <= limits[2] && limits[2] < Some(CAP), "{shift}");
+        }
     }
 
     #[test]
     fn a_small_target_scales_everything() {
         let tokens = |n: u64| verdict(Class::Comma, n, 0, DEFAULT_TARGET / 2, false);
-        assert_eq!(tokens(5 * TOKEN), Verdict::Wait(CONFIRM / 2));
-        assert_eq!(tokens(4 * TOKEN), Verdict::Pass);
+        assert_eq!(tokens(6 * TOKEN), Verdict::Wait(CONFIRM / 2));
+        assert_eq!(tokens(5 * TOKEN), Verdict::Pass);
     }
 }

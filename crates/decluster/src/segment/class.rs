@@ -1,6 +1,6 @@
 //! What kind of boundary stands between two words: a pure function of small values.
 
-use super::words;
+use super::{chars, words};
 
 /// The kinds of boundary, strongest first. The letters are those of the rule table in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,7 +135,7 @@ impl Next {
             _ if c.is_ascii_digit() => Self::Digit,
             '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => Self::Thai,
             _ if c.is_lowercase() => Self::Lower,
-            _ if c.is_alphabetic() => Self::Letter,
+            _ if chars::is_letter(c) => Self::Letter,
             _ => Self::Other,
         }
     }

@@ -66,6 +66,15 @@ mod tests {
     use alloc::vec::Vec;
     use unicode_segmentation::UnicodeSegmentation;
 
+    fn found(text: &str) -> Vec<usize> {
+        let mut clusters = Clusters::default();
+        text.char_indices().filter(|(_, c)| clusters.push(*c)).map(|(at, _)| at).collect()
+    }
+
+    fn whole(text: &str) -> Vec<usize> {
+        text.grapheme_indices(true).map(|(at, _)| at).collect()
+    }
+
     #[test]
     fn agrees_with_the_whole_text() {
         for text in [
@@ -76,11 +85,20 @@ mod tests {
             "क्षि\u{200d}",
             "\u{600}1 \u{600} ",
         ] {
-            let mut clusters = Clusters::default();
-            let found: Vec<_> =
-                text.char_indices().filter(|(_, c)| clusters.push(*c)).map(|(at, _)| at).collect();
-            let whole: Vec<_> = text.grapheme_indices(true).map(|(at, _)| at).collect();
-            assert_eq!(found, whole, "{text:?}");
+            assert_eq!(found(text), whole(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn agrees_on_every_sequence_of_four_kinds_of_character() {
+        const KINDS: [char; 18] = [
+            'a', 'é', '\r', '\n', '\u{ad}', '\u{301}', '\u{200d}', '👩', '🇩', 'क', '\u{94d}',
+            '\u{93f}', 'ا', '\u{64b}', '한', '\u{1100}', '\u{1161}', '\u{600}',
+        ];
+        for number in 0..KINDS.len().pow(4) {
+            let kind = |place| KINDS[number / KINDS.len().pow(place) % KINDS.len()];
+            let text: String = (0..4).map(kind).collect();
+            assert_eq!(found(&text), whole(&text), "{text:?}");
         }
     }
 }

