@@ -287,10 +287,16 @@ impl Cutter {
             }
             (What::Word(left, next), _) => {
                 let word = self.scanner.word();
-                if is_letter(c, script) && !word.is_full() {
+                if !word.is_full() && class::goes_on(next, word.bytes(), c, is_letter(c, script)) {
                     return;
                 }
-                class::classify(left, next, word.bytes())
+                let blank = matches!(script, Script::Blank | Script::Newline);
+                let word = class::whole(next, word.bytes(), blank, c);
+                if class::looks_past(left, next, word) {
+                    waiting.what = What::Blank(left);
+                    return;
+                }
+                class::classify(left, next, word)
             }
         };
         if let Some(waiting) = self.waiting.take() {
@@ -321,6 +327,9 @@ impl Cutter {
             _ => Boundary::Clause,
         };
         self.edge(self.at.edge(guess));
+        if self.waiting.is_some() {
+            return; // the boundary before a dash takes precedence over the one after it
+        }
         self.waiting = Some(Waiting { at: self.at, ink: self.ink, what: What::Blank(left) });
     }
 
@@ -483,21 +492,10 @@ fn is_letter(c: char, script: Script) -> bool {
 fn continues(c: char, term: Term) -> bool {
     term != Term::None
         && (chars::is_closer(c)
-            || matches!(
-                c,
-                '。' | '！'
-                    | '？'
-                    | '，'
-                    | '、'
-                    | '；'
-                    | '：'
-                    | '…'
-                    | '—'
-                    | '.'
-                    | '!'
-                    | '?'
-                    | ','
-            ))
+            || chars::is_stop(c)
+            || chars::is_smiley(c)
+            || chars::is_note(c)
+            || matches!(c, '，' | '、' | '；' | '：' | '…' | '—' | '.' | '!' | '?' | ','))
 }
 
 /// After so much without an edge, a formula, a path or a call has one between its parts.

@@ -3,6 +3,7 @@
 
 use super::chars::{self, Script};
 use super::class::{self, Abbreviation, Left, Mode, Term};
+use super::markers::{self, Item};
 use super::words;
 
 /// How much of a word is kept: longer than every listed word.
@@ -61,6 +62,27 @@ impl Word {
     fn is_empty(&self) -> bool {
         self.kept == 0 && !self.overflow
     }
+
+    /// The word if it is short.
+    fn short(&self) -> Short {
+        let [a, b, c, d, ..] = self.bytes;
+        let bits = 8 * u32::from(self.kept);
+        if bits > 32 || self.overflow {
+            return Short(0);
+        }
+        Short(u32::from_le_bytes([a, b, c, d]) & ((1_u64 << bits) - 1) as u32)
+    }
+}
+
+/// A word of at most four bytes, or nothing. Kept for every word, so it has to be small.
+#[derive(Clone, Copy, Debug, Default)]
+struct Short(u32);
+
+impl Short {
+    fn bytes(self, into: &mut [u8; 4]) -> usize {
+        *into = self.0.to_le_bytes();
+        into.iter().position(|b| *b == 0).unwrap_or(4)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +125,20 @@ pub(super) struct Scanner {
     last_term: Term,
     /// The word before this one ended with a letter and had more than one: "-" after it is a dash.
     after_word: bool,
+    /// The word before this one.
+    last: Short,
+    /// A parenthesis came before this word.
+    open: bool,
+    /// The last item of a list that began with this line.
+    item: Item,
+    /// This word may be the marker of the next one.
+    may_be_item: bool,
+    /// Full stops set with blanks, right before this word: ". . ."
+    dots: u8,
+    /// Between 《 and 》, where a stop is part of a title.
+    titled: bool,
+    /// What stood before the "[" of a reference, while there are only digits after it.
+    cited: Term,
 }
 
 impl Default for Scanner {
@@ -122,6 +158,13 @@ impl Default for Scanner {
             quoted: false,
             last_term: Term::None,
             after_word: false,
+            last: Short::default(),
+            open: false,
+            item: Item::default(),
+            may_be_item: false,
+            dots: 0,
+            titled: false,
+            cited: Term::None,
         }
     }
 }
@@ -146,13 +189,20 @@ impl Scanner {
     /// [`left`](Self::left) after an ASCII letter in prose.
     pub(super) fn left_in_prose(&self) -> Option<Left> {
         // A word that ends with a letter is no marker, dash or relation, and has no punctuation.
-        (self.mode() == Mode::Prose).then(|| Left { quoted: self.quoted, ..Left::default() })
+        (self.mode() == Mode::Prose).then(|| Left {
+            quoted: self.quoted,
+            titled: self.titled,
+            item: self.item_after(),
+            ..Left::default()
+        })
     }
 
     /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
     pub(super) fn begin_word(&mut self, first: char) {
         self.after_word = self.has_letters();
         self.first = false;
+        self.dots = 0;
+        self.may_be_item = !self.item_after().is_none();
         self.end_word();
         self.word.push(first);
         self.previous = Some(first);
@@ -183,21 +233,25 @@ impl Scanner {
     pub(super) fn left(&self) -> Left {
         let word = if self.unspaced { &[] } else { self.word.bytes() };
         let abbreviation = if self.term == Term::Period && !self.closed {
-            let word = core::str::from_utf8(word).unwrap_or("");
-            class::abbreviation(word.trim_end_matches('.'))
+            let mut before = [0; 4];
+            let length = self.last.bytes(&mut before);
+            class::abbreviation(&before[..length], word)
         } else {
             Abbreviation::None
         };
         let mode = self.mode();
         Left {
-            term: self.term,
+            term: if word == b"." { self.spaced_dots() } else { self.term },
             abbreviation,
             mode,
-            marker: self.first && is_marker(word),
+            marker: self.is_marker(),
+            item: self.item_after(),
             dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
             relation: matches!(mode, Mode::Inline | Mode::Display)
                 && (words::RELATIONS.has(word) || word.ends_with(br"\\")),
             quoted: self.quoted,
+            titled: self.titled,
+            cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
         }
     }
@@ -230,6 +284,10 @@ impl Scanner {
         self.first = true;
         self.after_word = false;
         self.quoted = false;
+        self.titled = false;
+        self.item = Item::default();
+        self.may_be_item = false;
+        self.dots = 0;
         self.end_word();
     }
 
@@ -238,7 +296,17 @@ impl Scanner {
             return; // in a run of blanks, or in an indent
         }
         self.after_word = self.previous.is_some_and(char::is_alphabetic) && self.has_letters();
-        self.first = false;
+        let marker = self.is_marker();
+        self.may_be_item = !self.item_after().is_none();
+        if marker && !self.item.is_bullet() {
+            self.item = Item::of(self.word.bytes(), self.open);
+        }
+        // A marker may follow a marker: "- 1. a", "## 3. b".
+        self.first = marker;
+        self.dots = match self.word.bytes() {
+            b"." => self.dots.saturating_add(1),
+            _ => u8::from(self.term == Term::Period),
+        };
         if self.math == Math::Dollar {
             self.math = Math::None;
         }
@@ -250,8 +318,47 @@ impl Scanner {
         self.word.kept > 1 && !self.unspaced
     }
 
+    /// Does a line begin with the current word as a marker, or a further item within a line?
+    fn is_marker(&self) -> bool {
+        let word = self.word.bytes();
+        if self.unspaced {
+            return false;
+        }
+        self.first && markers::is_marker(word)
+            || (self.may_be_item || self.item.is_bullet())
+                && self.item.precedes(Item::of(word, self.open))
+    }
+
+    /// The item of this line's list, if another may begin after the current word.
+    #[inline]
+    fn item_after(&self) -> Item {
+        // Few lines have one, and this is asked for each word.
+        if self.item.is_none() { Item::default() } else { self.item_if_followed() }
+    }
+
+    fn item_if_followed(&self) -> Item {
+        let may = self.item.is_bullet()
+            || match self.term {
+                Term::None => markers::may_end_item(self.word.bytes()),
+                term => term.is_end() || matches!(term, Term::Semicolon | Term::Parenthesis),
+            };
+        if may && !self.is_marker() { self.item } else { Item::default() }
+    }
+
+    /// What a full stop between blanks is: three are a pause, with the fourth the sentence ends.
+    fn spaced_dots(&self) -> Term {
+        match self.dots {
+            0 => Term::Period,
+            1 | 2 => Term::Comma,
+            _ => Term::Ellipsis,
+        }
+    }
+
     fn end_word(&mut self) {
         self.last_term = self.term;
+        self.last = self.word.short();
+        self.open = false;
+        self.cited = Term::None;
         self.word.clear();
         self.unspaced = false;
         self.term = Term::None;
@@ -270,24 +377,42 @@ impl Scanner {
             self.unspaced = true;
             self.first = false;
         }
-        if !(self.word.is_empty() && chars::is_opener(c)) {
+        if self.word.is_empty() && chars::is_opener(c) {
+            self.open = matches!(c, '(' | '（');
+        } else {
             self.word.push(c);
         }
-        if script.is_of_words() {
+        let own_stop = matches!(script, Script::Cased | Script::Thai) && chars::is_stop(c);
+        if script.is_of_words() && !own_stop {
             self.term = Term::None;
             self.closed = false;
+            if script != Script::Digit {
+                self.cited = Term::None;
+            }
         } else {
             self.quote(c);
             self.punctuate(c);
         }
     }
 
-    /// « enfin. »: the closing mark stands alone, and what ended before it ends after it.
+    /// « enfin. »: the closing mark stands alone, and what ended before it ends after it. So does a smiley.
     fn quote(&mut self, c: char) {
-        if c == '»' && self.quoted && self.previous.is_some_and(char::is_whitespace) {
-            self.term = self.last_term;
+        let apart = self.previous.is_none_or(char::is_whitespace);
+        match c {
+            '»' => {
+                if self.quoted && apart {
+                    self.term = self.last_term;
+                }
+                self.quoted = false;
+            }
+            '«' => self.quoted = apart || self.previous.is_some_and(chars::is_opener),
+            '《' => self.titled = true,
+            '》' => self.titled = false,
+            _ if apart && !self.first && self.last_term.is_end() && chars::is_smiley(c) => {
+                self.term = self.last_term;
+            }
+            _ => {}
         }
-        self.quoted = c == '«' || (self.quoted && c != '»');
     }
 
     fn fence_or_code(&mut self, c: char) {
@@ -341,13 +466,28 @@ impl Scanner {
             '.' => Term::Period,
             '!' | '?' => Term::Mark,
             '…' => Term::Ellipsis,
-            ';' => Term::Semicolon,
+            ';' | '؛' => Term::Semicolon,
             ':' => Term::Colon,
-            ',' | '،' => Term::Comma,
-            '。' | '｡' | '！' | '？' | '．' | '।' | '॥' | '؟' | '۔' => Term::Stop,
+            ',' | '،' | '၊' | '፣' => Term::Comma,
+            // ３．２９
+            '．' if self.previous.is_some_and(char::is_numeric) => Term::Period,
+            _ if chars::is_stop(c) => Term::Stop,
             '，' | '、' => Term::WideComma,
             '；' | '：' => Term::WideColon,
             '—' | '―' => Term::Dash,
+            '[' if self.term.is_end() => {
+                self.cited = self.term;
+                Term::None
+            }
+            ']' if self.cited.is_end() => {
+                self.term = self.cited;
+                self.closed = true;
+                return;
+            }
+            _ if self.term.is_end() && (chars::is_smiley(c) || chars::is_note(c)) => {
+                self.closed = true;
+                return;
+            }
             _ if chars::is_closer(c) => {
                 if self.term == Term::None {
                     self.term =
@@ -360,20 +500,6 @@ impl Scanner {
         };
         self.term = term;
         self.closed = false;
-    }
-}
-
-/// "3.", "12)", "a)", "-", "*", "•", "#": what a line of a list or a heading begins with.
-fn is_marker(word: &[u8]) -> bool {
-    match word {
-        [] => false,
-        [b'-' | b'+' | b'|' | b'>'] => true,
-        bytes if bytes.iter().all(|b| *b == b'#') => true,
-        [head @ .., b'.' | b')' | b':'] if head.len() <= 3 && !head.is_empty() => {
-            head.iter().all(u8::is_ascii_digit)
-                || (head.len() == 1 && head[0].is_ascii_alphabetic() && head[0] != b'I')
-        }
-        _ => ["•", "–", "·"].iter().any(|mark| mark.as_bytes() == word),
     }
 }
 
