@@ -182,9 +182,8 @@ pub(super) fn goes_on(next: Next, word: &[u8], c: char, is_letter: bool) -> bool
                 || c.is_ascii_digit() && !word.ends_with(b")")
                 || matches!(c, '.' | ')') && !word.is_empty()
         }
-        _ if matches!(c, '.' | ')') => core::str::from_utf8(word)
-            .is_ok_and(|word| word.chars().nth(1).is_none_or(|second| second == '.')),
-        _ => is_letter && !word.ends_with(b".") && !word.ends_with(b")"),
+        _ if is_letter => !word.ends_with(b".") && !word.ends_with(b")"),
+        _ => matches!(c, '.' | ')') && is_letter_and_dot(word),
     }
 }
 
@@ -295,6 +294,14 @@ fn period(abbreviation: Abbreviation, next: Next, word: &[u8]) -> Class {
 /// "II", "XIV". A single letter may be a word.
 fn is_roman(word: &[u8]) -> bool {
     word.len() > 1 && word.iter().all(|b| matches!(b, b'I' | b'V' | b'X' | b'L' | b'C'))
+}
+
+/// "a", "Я" or "a.".
+fn is_letter_and_dot(word: &[u8]) -> bool {
+    let letter = word.strip_suffix(b".").unwrap_or(word);
+    letter.len() == 1
+        || letter.len() <= 4
+            && core::str::from_utf8(letter).is_ok_and(|letter| letter.chars().count() == 1)
 }
 
 fn has_second_letter(word: &[u8]) -> bool {

@@ -390,7 +390,9 @@ impl Scanner {
                 self.cited = Term::None;
             }
         } else {
-            self.quote(c);
+            if !c.is_ascii() {
+                self.quote(c);
+            }
             self.punctuate(c);
         }
     }
@@ -464,42 +466,44 @@ impl Scanner {
             '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,
             '.' if self.term == Term::Mark => Term::Mark,
             '.' => Term::Period,
+            ',' => Term::Comma,
             '!' | '?' => Term::Mark,
-            '…' => Term::Ellipsis,
-            ';' | '؛' => Term::Semicolon,
+            ';' => Term::Semicolon,
             ':' => Term::Colon,
-            ',' | '،' | '၊' | '፣' => Term::Comma,
-            // ３．２９
-            '．' if self.previous.is_some_and(char::is_numeric) => Term::Period,
-            _ if chars::is_stop(c) => Term::Stop,
-            '，' | '、' => Term::WideComma,
-            '；' | '：' => Term::WideColon,
-            '—' | '―' => Term::Dash,
             '[' if self.term.is_end() => {
                 self.cited = self.term;
                 Term::None
             }
             ']' if self.cited.is_end() => {
                 self.term = self.cited;
-                self.closed = true;
-                return;
+                return self.close(c);
             }
+            _ if chars::is_closer(c) => return self.close(c),
+            _ if c.is_ascii() => Term::None,
             _ if self.term.is_end() && (chars::is_smiley(c) || chars::is_note(c)) => {
-                self.closed = true;
-                return;
+                return self.close(c);
             }
-            _ if chars::is_closer(c) => {
-                if self.term == Term::None {
-                    self.term =
-                        if matches!(c, ')' | '）') { Term::Parenthesis } else { Term::None };
-                }
-                self.closed = self.term != Term::None;
-                return;
-            }
+            // ３．２９
+            '．' if self.previous.is_some_and(char::is_numeric) => Term::Period,
+            _ if chars::is_stop(c) => Term::Stop,
+            '…' => Term::Ellipsis,
+            '؛' => Term::Semicolon,
+            '،' | '፣' => Term::Comma,
+            '，' | '、' => Term::WideComma,
+            '；' | '：' => Term::WideColon,
+            '—' | '―' => Term::Dash,
             _ => Term::None,
         };
         self.term = term;
         self.closed = false;
+    }
+
+    /// What ended before `c` ends after it.
+    fn close(&mut self, c: char) {
+        if self.term == Term::None && matches!(c, ')' | '）') {
+            self.term = Term::Parenthesis;
+        }
+        self.closed = self.term != Term::None;
     }
 }
 
