@@ -69,6 +69,10 @@ impl Item {
         self.style == Style::Bullet
     }
 
+    pub(super) fn is_of_letters(self) -> bool {
+        matches!(self.style, Style::LetterDot | Style::LetterBracket | Style::LetterBrackets)
+    }
+
     /// Numbers or letters: only the next one goes on with the list.
     pub(super) fn is_counted(self) -> bool {
         !self.is_none() && !self.is_bullet()

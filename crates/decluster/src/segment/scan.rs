@@ -65,23 +65,24 @@ impl Word {
 
     /// The word if it is short.
     fn short(&self) -> Short {
-        let [a, b, c, d, ..] = self.bytes;
-        let bits = 8 * u32::from(self.kept);
-        if bits > 32 || self.overflow {
-            return Short(0);
+        match *self.bytes() {
+            [a] => Short([a, 0, 0, 0]),
+            [a, b] => Short([a, b, 0, 0]),
+            [a, b, c] => Short([a, b, c, 0]),
+            [a, b, c, d] => Short([a, b, c, d]),
+            _ => Short::default(),
         }
-        Short(u32::from_le_bytes([a, b, c, d]) & ((1_u64 << bits) - 1) as u32)
     }
 }
 
-/// A word of at most four bytes, or nothing. Kept for every word, so it has to be small.
+/// A word of at most four bytes, or nothing.
 #[derive(Clone, Copy, Debug, Default)]
-struct Short(u32);
+struct Short([u8; 4]);
 
 impl Short {
-    fn bytes(self, into: &mut [u8; 4]) -> usize {
-        *into = self.0.to_le_bytes();
-        into.iter().position(|b| *b == 0).unwrap_or(4)
+    fn bytes(&self) -> &[u8] {
+        let Self(bytes) = self;
+        &bytes[..bytes.iter().position(|b| *b == 0).unwrap_or(4)]
     }
 }
 
@@ -107,6 +108,8 @@ enum Math {
 pub(super) struct Scanner {
     previous: Option<char>,
     word: Word,
+    /// The word before it, where it may make an abbreviation of it.
+    last: Short,
     /// The word has characters of a script without blanks: it is none of those listed.
     unspaced: bool,
     term: Term,
@@ -119,14 +122,13 @@ pub(super) struct Scanner {
     /// Backticks or tildes at the start of this line, while there is nothing else.
     ticks: u8,
     backslash: bool,
-    /// Between « and », which French sets apart with blanks.
-    quoted: bool,
+    /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
+    /// piece, since it is copied for each word.
+    inside: Left,
     /// How the word before this one ended.
     last_term: Term,
     /// The word before this one ended with a letter and had more than one: "-" after it is a dash.
     after_word: bool,
-    /// The word before this one.
-    last: Short,
     /// A parenthesis came before this word.
     open: bool,
     /// The last item of a list that began with this line.
@@ -135,8 +137,6 @@ pub(super) struct Scanner {
     may_be_item: bool,
     /// Full stops set with blanks, right before this word: ". . ."
     dots: u8,
-    /// Between 《 and 》, where a stop is part of a title.
-    titled: bool,
     /// What stood before the "[" of a reference, while there are only digits after it.
     cited: Term,
 }
@@ -146,6 +146,7 @@ impl Default for Scanner {
         Self {
             previous: None,
             word: Word::default(),
+            last: Short::default(),
             unspaced: false,
             term: Term::None,
             closed: false,
@@ -155,15 +156,13 @@ impl Default for Scanner {
             fence: None,
             ticks: 0,
             backslash: false,
-            quoted: false,
+            inside: Left::default(),
             last_term: Term::None,
             after_word: false,
-            last: Short::default(),
             open: false,
             item: Item::default(),
             may_be_item: false,
             dots: 0,
-            titled: false,
             cited: Term::None,
         }
     }
@@ -189,12 +188,13 @@ impl Scanner {
     /// [`left`](Self::left) after an ASCII letter in prose.
     pub(super) fn left_in_prose(&self) -> Option<Left> {
         // A word that ends with a letter is no marker, dash or relation, and has no punctuation.
-        (self.mode() == Mode::Prose).then(|| Left {
-            quoted: self.quoted,
-            titled: self.titled,
-            item: self.item_after(),
-            ..Left::default()
-        })
+        if self.mode() != Mode::Prose {
+            None
+        } else if self.item.is_none() {
+            Some(self.inside)
+        } else {
+            Some(Left { item: self.item_before_letter(), ..self.inside })
+        }
     }
 
     /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
@@ -202,8 +202,11 @@ impl Scanner {
         self.after_word = self.has_letters();
         self.first = false;
         self.dots = 0;
-        self.may_be_item = !self.item_after().is_none();
+        self.may_be_item = !self.item_before_letter().is_none();
+        // No other letter begins the second half of what is listed as two words, or a pronoun.
+        let last = if matches!(first, 'I' | 'e') { self.word.short() } else { Short::default() };
         self.end_word();
+        self.last = last;
         self.word.push(first);
         self.previous = Some(first);
     }
@@ -233,9 +236,7 @@ impl Scanner {
     pub(super) fn left(&self) -> Left {
         let word = if self.unspaced { &[] } else { self.word.bytes() };
         let abbreviation = if self.term == Term::Period && !self.closed {
-            let mut before = [0; 4];
-            let length = self.last.bytes(&mut before);
-            class::abbreviation(&before[..length], word)
+            class::abbreviation(self.last.bytes(), word)
         } else {
             Abbreviation::None
         };
@@ -249,10 +250,9 @@ impl Scanner {
             dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
             relation: matches!(mode, Mode::Inline | Mode::Display)
                 && (words::RELATIONS.has(word) || word.ends_with(br"\\")),
-            quoted: self.quoted,
-            titled: self.titled,
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.previous.is_some_and(|c| chars::script(c) == Script::Thai),
+            ..self.inside
         }
     }
 
@@ -283,8 +283,8 @@ impl Scanner {
         self.ticks = 0;
         self.first = true;
         self.after_word = false;
-        self.quoted = false;
-        self.titled = false;
+        self.inside.quoted = false;
+        self.inside.titled = false;
         self.item = Item::default();
         self.may_be_item = false;
         self.dots = 0;
@@ -307,10 +307,12 @@ impl Scanner {
             b"." => self.dots.saturating_add(1),
             _ => u8::from(self.term == Term::Period),
         };
+        let last = self.word.short();
         if self.math == Math::Dollar {
             self.math = Math::None;
         }
         self.end_word();
+        self.last = last;
     }
 
     /// The word has more than one character, as far as blanks make words.
@@ -336,6 +338,12 @@ impl Scanner {
         if self.item.is_none() { Item::default() } else { self.item_if_followed() }
     }
 
+    /// [`item_after`](Self::item_after) if a letter follows: numbers do not go on with it.
+    #[inline]
+    fn item_before_letter(&self) -> Item {
+        if self.item.is_of_letters() { self.item_if_followed() } else { Item::default() }
+    }
+
     fn item_if_followed(&self) -> Item {
         let may = self.item.is_bullet()
             || match self.term {
@@ -356,7 +364,7 @@ impl Scanner {
 
     fn end_word(&mut self) {
         self.last_term = self.term;
-        self.last = self.word.short();
+        self.last = Short::default();
         self.open = false;
         self.cited = Term::None;
         self.word.clear();
@@ -402,14 +410,14 @@ impl Scanner {
         let apart = self.previous.is_none_or(char::is_whitespace);
         match c {
             '»' => {
-                if self.quoted && apart {
+                if self.inside.quoted && apart {
                     self.term = self.last_term;
                 }
-                self.quoted = false;
+                self.inside.quoted = false;
             }
-            '«' => self.quoted = apart || self.previous.is_some_and(chars::is_opener),
-            '《' => self.titled = true,
-            '》' => self.titled = false,
+            '«' => self.inside.quoted = apart || self.previous.is_some_and(chars::is_opener),
+            '《' => self.inside.titled = true,
+            '》' => self.inside.titled = false,
             _ if apart && !self.first && self.last_term.is_end() && chars::is_smiley(c) => {
                 self.term = self.last_term;
             }

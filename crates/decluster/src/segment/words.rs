@@ -871,6 +871,15 @@ mod tests {
     }
 
     #[test]
+    fn the_scanner_keeps_what_comes_before_these() {
+        for list in ALL {
+            for (before, word) in list.words.iter().filter_map(|words| words.split_once(' ')) {
+                assert!(before.len() <= 4 && word.starts_with('e'), "{before} {word}");
+            }
+        }
+    }
+
+    #[test]
     fn words_fit_the_scanner() {
         for list in ALL {
             assert!(list.words.iter().all(|word| word.len() < super::super::scan::WORD_BYTES));
