@@ -108,15 +108,16 @@ pub(super) fn is_marker(word: &[u8]) -> bool {
     }
 }
 
-/// May the item after `word`, which has no punctuation, begin a new item of a list in the same line?
+/// May the item after `item` begin after `word`, which has no punctuation, in the same line?
 /// "is 2." and "than 2." are numbers of the sentence.
-pub(super) fn may_end_item(word: &[u8]) -> bool {
+pub(super) fn may_end_item(item: Item, word: &[u8]) -> bool {
     let text = core::str::from_utf8(word).unwrap_or("");
     text.chars().nth(1).is_some()
         && text.chars().all(char::is_alphabetic)
-        && !words::CONJUNCTIONS.has(word)
-        && !words::PREPOSITIONS.has(word)
-        && !words::BEFORE_NUMBER.has(word)
+        && (item.is_of_letters()
+            || !words::CONJUNCTIONS.has(word)
+                && !words::PREPOSITIONS.has(word)
+                && !words::BEFORE_NUMBER.has(word))
 }
 
 /// These mark items, and stand between blanks or at the word.
@@ -168,9 +169,10 @@ mod tests {
 
     #[test]
     fn numbers_of_a_sentence_are_no_items() {
-        assert!(may_end_item(b"item"));
-        assert!(!may_end_item(b"is"));
-        assert!(!may_end_item(b"="));
-        assert!(!may_end_item(b"3"));
+        assert!(may_end_item(item("1."), b"item"));
+        assert!(!may_end_item(item("1."), b"is"));
+        assert!(!may_end_item(item("1."), b"="));
+        assert!(!may_end_item(item("1."), b"3"));
+        assert!(may_end_item(item("a."), b"is"));
     }
 }

@@ -347,7 +347,7 @@ impl Scanner {
     fn item_if_followed(&self) -> Item {
         let may = self.item.is_bullet()
             || match self.term {
-                Term::None => markers::may_end_item(self.word.bytes()),
+                Term::None => markers::may_end_item(self.item, self.word.bytes()),
                 term => term.is_end() || matches!(term, Term::Semicolon | Term::Parenthesis),
             };
         if may && !self.is_marker() { self.item } else { Item::default() }
@@ -486,6 +486,8 @@ impl Scanner {
                 self.term = self.cited;
                 return self.close(c);
             }
+            // [...]: something is left out.
+            ']' if matches!(self.word.bytes(), b"...]" | b"\xe2\x80\xa6]") => Term::None,
             _ if chars::is_closer(c) => return self.close(c),
             _ if c.is_ascii() => Term::None,
             _ if self.term.is_end() && (chars::is_smiley(c) || chars::is_note(c)) => {

@@ -185,6 +185,7 @@ pub(super) static NEVER: List = List::new(&[
     "tzw",
     "u.U",
     "u.a",
+    "ul",
     "v.a",
     "vgl",
     "viz",
