@@ -292,7 +292,7 @@ impl Cutter {
                 }
                 let blank = matches!(script, Script::Blank | Script::Newline);
                 let word = class::whole(next, word.bytes(), blank, c);
-                if class::looks_past(left, next, word) {
+                if blank && class::looks_past(left, next, word) {
                     waiting.what = What::Blank(left);
                     return;
                 }
@@ -485,7 +485,7 @@ impl Cutter {
 
 fn is_letter(c: char, script: Script) -> bool {
     // The marks of Indic scripts are not alphabetic, but parts of words.
-    c.is_alphabetic() || script == Script::Indic
+    c.is_alphabetic() || (script == Script::Indic && !chars::is_stop(c))
 }
 
 /// `c` goes on with the punctuation before it: a closer, or more of it.
