@@ -130,8 +130,8 @@ fn full_width_stops_need_no_blank() {
 
 #[test]
 fn formulas_hold_no_sentences() {
-    let text = "So we get $x = 3. Y = 4$ and that is all of it. Now the rest of it.";
-    assert_eq!(blocks(text)[0].text, "So we get $x = 3. Y = 4$ and that is all of it.");
+    let text = "So we get $x = 3. Y = 4$ and so that is it. Now the rest of it.";
+    assert_eq!(blocks(text)[0].text, "So we get $x = 3. Y = 4$ and so that is it.");
     assert_eq!(
         boundaries("It costs $5. Then it costs $6 more than before."),
         ["sentence", "sentence"]

@@ -166,6 +166,45 @@ pub(super) const fn is_opener(c: char) -> bool {
     )
 }
 
+/// Quotation marks that close, or may close.
+pub(super) const fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '”' | '“' | '’' | '‘' | '»' | '«' | '›' | '」' | '』')
+}
+
+/// A full stop that needs no blank after it, in the scripts that have their own.
+pub(super) const fn is_stop(c: char) -> bool {
+    matches!(
+        c,
+        '。' | '｡'
+            | '！'
+            | '？'
+            | '．'
+            | '।'
+            | '॥'
+            | '؟'
+            | '۔'
+            | '։'
+            | '።'
+            | '፧'
+            | '။'
+            | '។'
+            | '៕'
+    )
+}
+
+/// Emoji, which stand after the sentence they belong to, and what they are joined with.
+pub(super) const fn is_smiley(c: char) -> bool {
+    matches!(
+        c as u32,
+        0x200d | 0x2600..=0x2775 | 0x2b50 | 0x2b55 | 0xfe0f | 0x1f000..=0x1faff | 0xe0020..=0xe007f
+    )
+}
+
+/// The sign of a footnote, set after the stop.
+pub(super) const fn is_note(c: char) -> bool {
+    matches!(c, '¹' | '²' | '³' | '⁰' | '⁴'..='⁹' | '†' | '‡')
+}
+
 /// Two of these side by side are always two clusters: their `Grapheme_Cluster_Break` is Any, or they are
 /// whole syllables of Hangul, or letters of Devanagari with no virama between. Leaves out what extends
 /// (combining marks), what is pictographic (© ®) and what is control.

@@ -1,5 +1,6 @@
 //! What kind of boundary stands between two words: a pure function of small values.
 
+use super::markers::{self, Item};
 use super::{chars, words};
 
 /// The kinds of boundary, strongest first. The letters are those of the rule table in ARCHITECTURE.md.
@@ -43,8 +44,8 @@ pub(super) enum Term {
 }
 
 impl Term {
-    /// A sentence may end with it.
-    pub(super) fn ends_sentence(self) -> bool {
+    /// What sentences end with.
+    pub(super) const fn is_end(self) -> bool {
         matches!(self, Self::Period | Self::Ellipsis | Self::Mark | Self::Stop)
     }
 }
@@ -58,8 +59,10 @@ pub(super) enum Abbreviation {
     Never,
     /// "No.", "Fig.": no end before a number.
     Number,
-    /// "etc.", "U.S.", "J.": an end when a common opener follows.
+    /// "etc.", "a.m.", "J.": an end when a common opener follows.
     Maybe,
+    /// "U.S.", "P.M.": an end before a title too.
+    Capitals,
     /// "z.": no end before another single letter.
     Letter,
     /// "12.": no end before a month.
@@ -94,6 +97,7 @@ pub(super) enum Sign {
 
 /// What stands before a boundary.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
 pub(super) struct Left {
     pub term: Term,
     pub abbreviation: Abbreviation,
@@ -104,8 +108,14 @@ pub(super) struct Left {
     pub dash: bool,
     /// The sign that a formula so far ends with.
     pub sign: Sign,
-    /// Inside « and » set with blanks.
+    /// Inside « and ».
     pub quoted: bool,
+    /// Inside 《 and 》.
+    pub titled: bool,
+    /// A quotation has just closed after a full stop: what is in parentheses after it is its source.
+    pub cited: bool,
+    /// The item of a list in this line, if the next one may begin here.
+    pub item: Item,
     /// The last character is of a script without blanks, where a blank is a comma's equal.
     pub thai: bool,
 }
@@ -121,6 +131,11 @@ pub(super) enum Next {
     Thai,
     /// »: closes a quotation that « opened, after a blank.
     Close,
+    Bullet,
+    /// A dash, a dot, a slash, a sign of arithmetic. If it stands alone no sentence begins with it.
+    Sign,
+    /// An emoji ends the sentence before it.
+    Smiley,
     Other,
 }
 
@@ -130,12 +145,15 @@ impl Next {
             '(' | '（' => Self::Open,
             '=' | '→' | '≤' | '≥' | '≈' | '⇒' => Self::Relation,
             '»' => Self::Close,
+            '.' | '/' | '*' | '-' | '–' | '—' | '+' | '×' | '÷' | '&' => Self::Sign,
             'a'..='z' => Self::Lower,
             'A'..='Z' => Self::Letter,
             _ if c.is_ascii_digit() => Self::Digit,
             '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => Self::Thai,
             _ if c.is_lowercase() => Self::Lower,
             _ if chars::is_letter(c) => Self::Letter,
+            _ if markers::is_bullet(c) => Self::Bullet,
+            _ if chars::is_smiley(c) => Self::Smiley,
             _ => Self::Other,
         }
     }
@@ -143,20 +161,68 @@ impl Next {
 
 /// Does the class depend on the whole next word, not just on its first character?
 pub(super) fn needs_word(left: Left, next: Next) -> bool {
-    if left.mode != Mode::Prose || left.marker || !matches!(next, Next::Lower | Next::Letter) {
+    if left.mode != Mode::Prose || left.marker {
         return false;
+    }
+    match next {
+        Next::Sign => return left.term.is_end() && left.term != Term::Stop,
+        Next::Digit | Next::Open => return left.item.is_counted(),
+        Next::Lower | Next::Letter if left.item.is_counted() => return true,
+        Next::Lower | Next::Letter => {}
+        _ => return false,
     }
     match left.term {
         Term::Period => {
             next == Next::Letter
                 && matches!(
                     left.abbreviation,
-                    Abbreviation::Maybe | Abbreviation::Letter | Abbreviation::Ordinal
+                    Abbreviation::Maybe
+                        | Abbreviation::Capitals
+                        | Abbreviation::Letter
+                        | Abbreviation::Number
+                        | Abbreviation::Ordinal
                 )
         }
         Term::None => !left.dash && !left.thai,
         _ => false,
     }
+}
+
+/// Is `c` part of the word that [`needs_word`] asked for? `word` is what there is of it. Letters are, and
+/// what makes a marker or an initial of it: "2.)", "b.".
+pub(super) fn goes_on(next: Next, word: &[u8], c: char, is_letter: bool) -> bool {
+    match next {
+        Next::Sign => false,
+        Next::Digit | Next::Open => {
+            let letter = next == Next::Open && word.is_empty() && c.is_ascii_lowercase();
+            letter
+                || c.is_ascii_digit() && !word.ends_with(b")")
+                || matches!(c, '.' | ')') && !word.is_empty()
+        }
+        _ if is_letter => !word.ends_with(b".") && !word.ends_with(b")"),
+        _ => matches!(c, '.' | ')') && is_letter_and_dot(word),
+    }
+}
+
+/// The word that [`goes_on`] has collected, before `c`. A marker, an initial or a sign that `c` is joined to
+/// is none.
+pub(super) fn whole(next: Next, word: &[u8], blank: bool, c: char) -> &[u8] {
+    let joined = match next {
+        Next::Sign => !blank && c != '.' && !chars::is_closer(c),
+        _ => !blank && (word.ends_with(b".") || word.ends_with(b")")),
+    };
+    match word {
+        _ if joined => &[],
+        // An asterisk may open emphasis, so that the scanner leaves it out.
+        [] if next == Next::Sign => b"*",
+        _ => word,
+    }
+}
+
+/// A dash between blanks after the end of a sentence: what follows the dash tells whether it was one.
+pub(super) fn looks_past(left: Left, next: Next, word: &[u8]) -> bool {
+    let dashes: [&[u8]; 3] = [b"-", "–".as_bytes(), "—".as_bytes()];
+    next == Next::Sign && !left.quoted && dashes.contains(&word)
 }
 
 /// The class of a boundary at a blank. `word` is the next word where [`needs_word`] asked for it.
@@ -180,7 +246,10 @@ pub(super) fn lines(mode: Mode, count: u32) -> Class {
 }
 
 /// The class of a boundary in a formula, behind its last sign.
-#[expect(clippy::match_same_arms, reason = "first what holds in a display, then what holds in a line")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "first what holds in a display, then what holds in a line"
+)]
 fn formula(left: Left) -> Class {
     match (left.mode, left.sign) {
         (Mode::Display, Sign::Row) => Class::Strong,
@@ -203,26 +272,50 @@ pub(super) fn sign(name: &[u8]) -> Sign {
     }
 }
 
-#[expect(clippy::match_same_arms, reason = "one line a rule, in the order they apply")]
 fn prose(left: Left, next: Next, word: &[u8]) -> Class {
     if left.marker || (left.quoted && next == Next::Close) {
         return Class::Word;
     }
+    if !left.item.is_none() {
+        let bullet = left.item.is_bullet() && next == Next::Bullet;
+        if bullet || left.item.precedes(Item::of(word, next == Next::Open)) {
+            return Class::Sentence;
+        }
+    }
     match left.term {
+        Term::None => clause(left, next, word),
+        // The smiley takes the end with it.
+        term if term.is_end() && next == Next::Smiley => Class::Word,
+        term if term.is_end() && left.titled => Class::Comma,
+        term if term.is_end() && left.cited && next == Next::Open => Class::Conjunction,
         Term::Stop => Class::Sentence,
-        Term::Mark | Term::Ellipsis if next == Next::Lower => Class::Comma,
+        term if term.is_end() && next == Next::Sign && !word.is_empty() => Class::Comma,
+        Term::Mark | Term::Ellipsis if matches!(next, Next::Lower | Next::Relation) => Class::Comma,
         Term::Mark | Term::Ellipsis => Class::Sentence,
         Term::Period => period(left.abbreviation, next, word),
         Term::Semicolon | Term::Colon | Term::WideColon | Term::Dash => Class::Strong,
         Term::Comma | Term::WideComma => Class::Comma,
         Term::Parenthesis => Class::Conjunction,
-        Term::None if left.dash => Class::Strong,
-        Term::None if left.thai || next == Next::Thai => Class::Comma,
-        Term::None if matches!(next, Next::Open | Next::Relation) => Class::Conjunction,
-        Term::None if words::CONJUNCTIONS.has(word) => Class::Conjunction,
-        Term::None if words::PREPOSITIONS.has(word) => Class::Preposition,
-        Term::None if left.sign == Sign::Operator => Class::Preposition,
-        Term::None => Class::Word,
+    }
+}
+
+/// Between words without punctuation.
+#[expect(clippy::if_same_then_else, reason = "one line a rule, in the order they apply")]
+fn clause(left: Left, next: Next, word: &[u8]) -> Class {
+    if left.dash {
+        Class::Strong
+    } else if left.thai || next == Next::Thai {
+        Class::Comma
+    } else if matches!(next, Next::Open | Next::Relation) {
+        Class::Conjunction
+    } else if words::CONJUNCTIONS.has(word) {
+        Class::Conjunction
+    } else if words::PREPOSITIONS.has(word) {
+        Class::Preposition
+    } else if left.sign == Sign::Operator {
+        Class::Preposition
+    } else {
+        Class::Word
     }
 }
 
@@ -236,16 +329,39 @@ fn period(abbreviation: Abbreviation, next: Next, word: &[u8]) -> Class {
             Class::Strong
         }
         (_, Next::Lower) => Class::Word,
-        (Abbreviation::Maybe, Next::Letter) if !words::OPENERS.has(word) => Class::Word,
-        (Abbreviation::Maybe, Next::Digit) => Class::Word,
+        (Abbreviation::Number, Next::Letter) if is_roman(word) => Class::Word,
+        (Abbreviation::Capitals, Next::Letter) if words::TITLES.has(word) => Class::Sentence,
+        (Abbreviation::Maybe | Abbreviation::Capitals, Next::Letter)
+            if !words::OPENERS.has(word) =>
+        {
+            Class::Word
+        }
+        (Abbreviation::Maybe | Abbreviation::Capitals, Next::Digit) => Class::Word,
+        (Abbreviation::Maybe | Abbreviation::Capitals | Abbreviation::Letter, Next::Open) => {
+            Class::Conjunction
+        }
         (Abbreviation::Letter, Next::Letter) if !has_second_letter(word) => Class::Word,
         (Abbreviation::Ordinal, Next::Letter) if words::AFTER_ORDINAL.has(word) => Class::Word,
         _ => Class::Sentence,
     }
 }
 
+/// "II", "XIV". A single letter may be a word.
+fn is_roman(word: &[u8]) -> bool {
+    word.len() > 1 && word.iter().all(|b| matches!(b, b'I' | b'V' | b'X' | b'L' | b'C'))
+}
+
+/// "a", "Я" or "a.".
+fn is_letter_and_dot(word: &[u8]) -> bool {
+    let letter = word.strip_suffix(b".").unwrap_or(word);
+    letter.len() == 1
+        || letter.len() <= 4
+            && core::str::from_utf8(letter).is_ok_and(|letter| letter.chars().count() == 1)
+}
+
 fn has_second_letter(word: &[u8]) -> bool {
-    core::str::from_utf8(word).is_ok_and(|word| word.chars().nth(1).is_some())
+    core::str::from_utf8(word)
+        .is_ok_and(|word| word.chars().nth(1).is_some_and(char::is_alphabetic))
 }
 
 /// The class of a boundary without a blank, if there is one: after full-width punctuation, a long dash,
@@ -263,8 +379,13 @@ pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Op
     match left.term {
         // 「行こう！」と言った。: the particle と carries a quotation on.
         Term::Stop | Term::Mark if c == 'と' || (closed && matches!(c, 'っ' | 'の')) => None,
+        Term::Stop | Term::Mark if left.titled => None,
         Term::Stop => Some(Class::Sentence),
-        Term::Mark | Term::Period if next_is_wide => Some(Class::Sentence),
+        Term::Mark if next_is_wide => Some(Class::Sentence),
+        Term::Period if next_is_wide => match left.abbreviation {
+            Abbreviation::None | Abbreviation::Ordinal => Some(Class::Sentence),
+            _ => None,
+        },
         Term::WideColon => Some(Class::Strong),
         Term::Semicolon | Term::Colon if next_is_wide => Some(Class::Strong),
         Term::Dash => Some(Class::Strong),
@@ -276,8 +397,18 @@ pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Op
     }
 }
 
-/// What the word before a full stop is; `word` is without openers and without its last dots.
-pub(super) fn abbreviation(word: &str) -> Abbreviation {
+/// What the word before a full stop is; `word` is without openers, `before` is the word before it if
+/// that has at most four bytes.
+pub(super) fn abbreviation(before: &[u8], word: &[u8]) -> Abbreviation {
+    let word = core::str::from_utf8(word).unwrap_or("").trim_end_matches('.');
+    if let Some(pair) = pair(before, word) {
+        return pair;
+    }
+    // "l'Ing.", "Dipl.-Ing."
+    let word = match word.rsplit(['\'', '’', '-']).next() {
+        Some(tail) if tail.chars().nth(1).is_some() => tail,
+        _ => word,
+    };
     let mut letters = word.chars();
     let (first, second) = (letters.next(), letters.next());
     let Some(first) = first else { return Abbreviation::None };
@@ -292,10 +423,37 @@ pub(super) fn abbreviation(word: &str) -> Abbreviation {
         if day { Abbreviation::Ordinal } else { Abbreviation::None }
     } else if second.is_none() && first.is_lowercase() {
         Abbreviation::Letter
-    } else if (second.is_none() && first.is_uppercase()) || is_dotted(word) {
+    } else if word == "I" && words::BEFORE_PRONOUN.has(before) {
+        Abbreviation::None
+    } else if second.is_none() && first.is_uppercase() {
         Abbreviation::Maybe
+    } else if is_dotted(word) {
+        if first.is_uppercase() { Abbreviation::Capitals } else { Abbreviation::Maybe }
     } else {
         Abbreviation::None
+    }
+}
+
+/// "z. B.", "p. ej.", "ad es.": two words that are listed, with the blank unless a dot stands before it.
+fn pair(before: &[u8], word: &str) -> Option<Abbreviation> {
+    let gap: &[u8] = match before {
+        [] => return None,
+        [.., b'.'] => &[],
+        _ => b" ",
+    };
+    let mut joined = [0; 16];
+    let mut length = 0;
+    for part in [before, gap, word.as_bytes()] {
+        joined.get_mut(length..length + part.len())?.copy_from_slice(part);
+        length += part.len();
+    }
+    let joined = &joined[..length];
+    if words::NEVER.has(joined) {
+        Some(Abbreviation::Never)
+    } else if words::MAYBE.has(joined) {
+        Some(Abbreviation::Maybe)
+    } else {
+        None
     }
 }
 
@@ -330,14 +488,14 @@ mod tests {
 
     #[test]
     fn abbreviations() {
-        assert_eq!(abbreviation("Mr"), Abbreviation::Never);
-        assert_eq!(abbreviation("Fig"), Abbreviation::Number);
-        assert_eq!(abbreviation("U.S"), Abbreviation::Maybe);
-        assert_eq!(abbreviation("J"), Abbreviation::Maybe);
-        assert_eq!(abbreviation("z"), Abbreviation::Letter);
-        assert_eq!(abbreviation("12"), Abbreviation::Ordinal);
-        assert_eq!(abbreviation("1980"), Abbreviation::None);
-        assert_eq!(abbreviation("dog"), Abbreviation::None);
+        assert_eq!(abbreviation(b"", b"Mr"), Abbreviation::Never);
+        assert_eq!(abbreviation(b"", b"Fig"), Abbreviation::Number);
+        assert_eq!(abbreviation(b"", b"U.S"), Abbreviation::Capitals);
+        assert_eq!(abbreviation(b"", b"J"), Abbreviation::Maybe);
+        assert_eq!(abbreviation(b"", b"z"), Abbreviation::Letter);
+        assert_eq!(abbreviation(b"", b"12"), Abbreviation::Ordinal);
+        assert_eq!(abbreviation(b"", b"1980"), Abbreviation::None);
+        assert_eq!(abbreviation(b"", b"dog"), Abbreviation::None);
     }
 
     #[test]

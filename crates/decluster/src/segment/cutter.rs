@@ -204,9 +204,9 @@ impl Cutter {
     /// Ends the block at the candidate if it is too late for its sentence to end. A full stop does not make
     /// it too late: it may be that end itself.
     fn confirm(&mut self) {
-        let may_end = self.scanner.term().ends_sentence()
+        let may_end = self.scanner.term().is_end()
             || match self.waiting.map(|waiting| waiting.what) {
-                Some(What::Blank(left) | What::Word(left, _)) => left.term.ends_sentence(),
+                Some(What::Blank(left) | What::Word(left, _)) => left.term.is_end(),
                 Some(What::Lines { .. }) => true,
                 None => false,
             };
@@ -300,10 +300,16 @@ impl Cutter {
             (What::Word(left, next), _) => {
                 let word = self.scanner.word();
                 let listed = self.at.tokens - waiting.at.tokens < WORD_TOKENS && !word.is_full();
-                if listed && is_letter(c, script) {
+                if listed && class::goes_on(next, word.bytes(), c, is_letter(c, script)) {
                     return;
                 }
-                class::classify(left, next, word.bytes())
+                let blank = matches!(script, Script::Blank | Script::Newline);
+                let word = class::whole(next, word.bytes(), blank, c);
+                if blank && class::looks_past(left, next, word) {
+                    waiting.what = What::Blank(left);
+                    return;
+                }
+                class::classify(left, next, word)
             }
         };
         if let Some(waiting) = self.waiting.take() {
@@ -336,6 +342,9 @@ impl Cutter {
             _ => Boundary::Clause,
         };
         self.edge(self.at.edge(guess));
+        if self.waiting.is_some() {
+            return; // the boundary before a dash takes precedence over the one after it
+        }
         self.waiting = Some(Waiting { at: self.at, ink: self.ink, what: What::Blank(left) });
     }
 
@@ -486,7 +495,7 @@ impl Cutter {
             return Boundary::Paragraph;
         }
         match self.scanner.term() {
-            term if term.ends_sentence() => Boundary::Sentence,
+            term if term.is_end() => Boundary::Sentence,
             Term::None | Term::Parenthesis => Boundary::Word,
             _ => Boundary::Clause,
         }
@@ -495,28 +504,17 @@ impl Cutter {
 
 fn is_letter(c: char, script: Script) -> bool {
     // The marks of Indic scripts are not alphabetic, but parts of words.
-    script == Script::Indic || chars::is_letter(c)
+    chars::is_letter(c) || (script == Script::Indic && !chars::is_stop(c))
 }
 
 /// `c` goes on with the punctuation before it: a closer, or more of it.
 fn continues(c: char, term: Term) -> bool {
     term != Term::None
         && (chars::is_closer(c)
-            || matches!(
-                c,
-                '。' | '！'
-                    | '？'
-                    | '，'
-                    | '、'
-                    | '；'
-                    | '：'
-                    | '…'
-                    | '—'
-                    | '.'
-                    | '!'
-                    | '?'
-                    | ','
-            ))
+            || chars::is_stop(c)
+            || chars::is_smiley(c)
+            || chars::is_note(c)
+            || matches!(c, '，' | '、' | '；' | '：' | '…' | '—' | '.' | '!' | '?' | ','))
 }
 
 /// No listed word has more tokens. Longer ones are not waited for.

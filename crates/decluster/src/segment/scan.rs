@@ -3,6 +3,7 @@
 
 use super::chars::{self, Script};
 use super::class::{self, Abbreviation, Left, Mode, Sign, Term};
+use super::markers::{self, Item};
 
 /// How much of a word is kept: longer than every listed word.
 pub(super) const WORD_BYTES: usize = 24;
@@ -59,6 +60,28 @@ impl Word {
 
     fn is_empty(&self) -> bool {
         self.kept == 0 && !self.overflow
+    }
+
+    /// The word if it is short.
+    fn short(&self) -> Short {
+        match *self.bytes() {
+            [a] => Short([a, 0, 0, 0]),
+            [a, b] => Short([a, b, 0, 0]),
+            [a, b, c] => Short([a, b, c, 0]),
+            [a, b, c, d] => Short([a, b, c, d]),
+            _ => Short::default(),
+        }
+    }
+}
+
+/// A word of at most four bytes, or nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Short([u8; 4]);
+
+impl Short {
+    fn bytes(&self) -> &[u8] {
+        let Self(bytes) = self;
+        &bytes[..bytes.iter().position(|b| *b == 0).unwrap_or(4)]
     }
 }
 
@@ -165,6 +188,8 @@ pub(super) struct Scanner {
     /// That of `previous`.
     script: Script,
     word: Word,
+    /// The word before it, where it may make an abbreviation of it.
+    last: Short,
     /// The word has characters of a script without blanks: it is none of those listed.
     unspaced: bool,
     term: Term,
@@ -178,12 +203,23 @@ pub(super) struct Scanner {
     /// Backticks or tildes at the start of this line, while there is nothing else.
     ticks: u8,
     backslash: bool,
-    /// Between « and », which French sets apart with blanks.
-    quoted: bool,
+    /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
+    /// piece, since it is copied for each word.
+    inside: Left,
     /// How the word before this one ended.
     last_term: Term,
     /// The word before this one ended with a letter and had more than one: "-" after it is a dash.
     after_word: bool,
+    /// A parenthesis came before this word.
+    open: bool,
+    /// The last item of a list that began with this line.
+    item: Item,
+    /// This word may be the marker of the next one.
+    may_be_item: bool,
+    /// Full stops set with blanks, right before this word: ". . ."
+    dots: u8,
+    /// What stood before the "[" of a reference, while there are only digits after it.
+    cited: Term,
 }
 
 impl Default for Scanner {
@@ -192,6 +228,7 @@ impl Default for Scanner {
             previous: None,
             script: Script::Other,
             word: Word::default(),
+            last: Short::default(),
             unspaced: false,
             term: Term::None,
             closed: false,
@@ -202,9 +239,14 @@ impl Default for Scanner {
             fence: None,
             ticks: 0,
             backslash: false,
-            quoted: false,
+            inside: Left::default(),
             last_term: Term::None,
             after_word: false,
+            open: false,
+            item: Item::default(),
+            may_be_item: false,
+            dots: 0,
+            cited: Term::None,
         }
     }
 }
@@ -230,14 +272,25 @@ impl Scanner {
     /// [`left`](Self::left) after an ASCII letter in prose.
     pub(super) fn left_in_prose(&self) -> Option<Left> {
         // A word that ends with a letter is no marker, dash or relation, and has no punctuation.
-        (self.mode() == Mode::Prose).then(|| Left { quoted: self.quoted, ..Left::default() })
+        if self.mode() != Mode::Prose {
+            None
+        } else if self.item.is_none() {
+            Some(self.inside)
+        } else {
+            Some(Left { item: self.item_before_letter(), ..self.inside })
+        }
     }
 
     /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
     pub(super) fn begin_word(&mut self, first: char) {
         self.after_word = self.has_letters();
         self.first = false;
+        self.dots = 0;
+        self.may_be_item = !self.item_before_letter().is_none();
+        // No other letter begins the second half of what is listed as two words, or a pronoun.
+        let last = if matches!(first, 'I' | 'e') { self.word.short() } else { Short::default() };
         self.end_word();
+        self.last = last;
         self.word.push(first);
         self.previous = Some(first); // of the same script as the letter before the blank
     }
@@ -268,21 +321,22 @@ impl Scanner {
     pub(super) fn left(&self) -> Left {
         let word = if self.unspaced { &[] } else { self.word.bytes() };
         let abbreviation = if self.term == Term::Period && !self.closed {
-            let word = core::str::from_utf8(word).unwrap_or("");
-            class::abbreviation(word.trim_end_matches('.'))
+            class::abbreviation(self.last.bytes(), word)
         } else {
             Abbreviation::None
         };
         let mode = self.mode();
         Left {
-            term: self.term,
+            term: if word == b"." { self.spaced_dots() } else { self.term },
             abbreviation,
             mode,
-            marker: self.first && is_marker(word),
+            marker: self.is_marker(),
+            item: self.item_after(),
             dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
             sign: self.sign(),
-            quoted: self.quoted,
+            cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.script == Script::Thai,
+            ..self.inside
         }
     }
 
@@ -333,7 +387,11 @@ impl Scanner {
         self.ticks = 0;
         self.first = true;
         self.after_word = false;
-        self.quoted = false;
+        self.inside.quoted = false;
+        self.inside.titled = false;
+        self.item = Item::default();
+        self.may_be_item = false;
+        self.dots = 0;
         self.end_word();
     }
 
@@ -342,12 +400,23 @@ impl Scanner {
             return; // in a run of blanks, or in an indent
         }
         self.after_word = self.previous.is_some_and(chars::is_letter) && self.has_letters();
-        // "### 2. Title", "- 1) item": a marker may follow a marker.
-        self.first = self.first && is_marker(self.word.bytes());
+        let marker = self.is_marker();
+        self.may_be_item = !self.item_after().is_none();
+        if marker && !self.item.is_bullet() {
+            self.item = Item::of(self.word.bytes(), self.open);
+        }
+        // A marker may follow a marker: "- 1. a", "## 3. b".
+        self.first = marker;
+        self.dots = match self.word.bytes() {
+            b"." => self.dots.saturating_add(1),
+            _ => u8::from(self.term == Term::Period),
+        };
+        let last = self.word.short();
         if self.math == Math::Dollar {
             self.math = Math::None;
         }
         self.end_word();
+        self.last = last;
     }
 
     /// The word has more than one character, as far as blanks make words.
@@ -355,8 +424,53 @@ impl Scanner {
         self.word.kept > 1 && !self.unspaced
     }
 
+    /// Does a line begin with the current word as a marker, or a further item within a line?
+    fn is_marker(&self) -> bool {
+        let word = self.word.bytes();
+        if self.unspaced {
+            return false;
+        }
+        self.first && markers::is_marker(word)
+            || (self.may_be_item || self.item.is_bullet())
+                && self.item.precedes(Item::of(word, self.open))
+    }
+
+    /// The item of this line's list, if another may begin after the current word.
+    #[inline]
+    fn item_after(&self) -> Item {
+        // Few lines have one, and this is asked for each word.
+        if self.item.is_none() { Item::default() } else { self.item_if_followed() }
+    }
+
+    /// [`item_after`](Self::item_after) if a letter follows: numbers do not go on with it.
+    #[inline]
+    fn item_before_letter(&self) -> Item {
+        if self.item.is_of_letters() { self.item_if_followed() } else { Item::default() }
+    }
+
+    fn item_if_followed(&self) -> Item {
+        let may = self.item.is_bullet()
+            || match self.term {
+                Term::None => markers::may_end_item(self.item, self.word.bytes()),
+                term => term.is_end() || matches!(term, Term::Semicolon | Term::Parenthesis),
+            };
+        if may && !self.is_marker() { self.item } else { Item::default() }
+    }
+
+    /// What a full stop between blanks is: three are a pause, with the fourth the sentence ends.
+    fn spaced_dots(&self) -> Term {
+        match self.dots {
+            0 => Term::Period,
+            1 | 2 => Term::Comma,
+            _ => Term::Ellipsis,
+        }
+    }
+
     fn end_word(&mut self) {
         self.last_term = self.term;
+        self.last = Short::default();
+        self.open = false;
+        self.cited = Term::None;
         self.word.clear();
         self.unspaced = false;
         self.term = Term::None;
@@ -375,24 +489,44 @@ impl Scanner {
             self.unspaced = true;
             self.first = false;
         }
-        if !(self.word.is_empty() && chars::is_opener(c)) {
+        if self.word.is_empty() && chars::is_opener(c) {
+            self.open = matches!(c, '(' | '（');
+        } else {
             self.word.push(c);
         }
-        if script.is_of_words() {
+        let own_stop = matches!(script, Script::Cased | Script::Thai) && chars::is_stop(c);
+        if script.is_of_words() && !own_stop {
             self.term = Term::None;
             self.closed = false;
+            if script != Script::Digit {
+                self.cited = Term::None;
+            }
         } else {
-            self.quote(c);
+            if !c.is_ascii() {
+                self.quote(c);
+            }
             self.punctuate(c);
         }
     }
 
-    /// « enfin. »: the closing mark stands alone, and what ended before it ends after it.
+    /// « enfin. »: the closing mark stands alone, and what ended before it ends after it. So does a smiley.
     fn quote(&mut self, c: char) {
-        if c == '»' && self.quoted && self.previous.is_some_and(char::is_whitespace) {
-            self.term = self.last_term;
+        let apart = self.previous.is_none_or(char::is_whitespace);
+        match c {
+            '»' => {
+                if self.inside.quoted && apart {
+                    self.term = self.last_term;
+                }
+                self.inside.quoted = false;
+            }
+            '«' => self.inside.quoted = apart || self.previous.is_some_and(chars::is_opener),
+            '《' => self.inside.titled = true,
+            '》' => self.inside.titled = false,
+            _ if apart && !self.first && self.last_term.is_end() && chars::is_smiley(c) => {
+                self.term = self.last_term;
+            }
+            _ => {}
         }
-        self.quoted = c == '«' || (self.quoted && c != '»');
     }
 
     fn fence_or_code(&mut self, c: char) {
@@ -449,41 +583,46 @@ impl Scanner {
             '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,
             '.' if self.term == Term::Mark => Term::Mark,
             '.' => Term::Period,
+            ',' => Term::Comma,
             '!' | '?' => Term::Mark,
-            '…' => Term::Ellipsis,
             ';' => Term::Semicolon,
             ':' => Term::Colon,
-            ',' | '،' => Term::Comma,
-            '。' | '｡' | '！' | '？' | '．' | '।' | '॥' | '؟' | '۔' => Term::Stop,
+            '[' if self.term.is_end() => {
+                self.cited = self.term;
+                Term::None
+            }
+            ']' if self.cited.is_end() => {
+                self.term = self.cited;
+                return self.close(c);
+            }
+            // [...]: something is left out.
+            ']' if matches!(self.word.bytes(), b"...]" | b"\xe2\x80\xa6]") => Term::None,
+            _ if chars::is_closer(c) => return self.close(c),
+            _ if c.is_ascii() => Term::None,
+            _ if self.term.is_end() && (chars::is_smiley(c) || chars::is_note(c)) => {
+                return self.close(c);
+            }
+            // ３．２９
+            '．' if self.previous.is_some_and(char::is_numeric) => Term::Period,
+            _ if chars::is_stop(c) => Term::Stop,
+            '…' => Term::Ellipsis,
+            '؛' => Term::Semicolon,
+            '،' | '፣' => Term::Comma,
             '，' | '、' => Term::WideComma,
             '；' | '：' => Term::WideColon,
             '—' | '―' => Term::Dash,
-            _ if chars::is_closer(c) => {
-                if self.term == Term::None {
-                    self.term =
-                        if matches!(c, ')' | '）') { Term::Parenthesis } else { Term::None };
-                }
-                self.closed = self.term != Term::None;
-                return;
-            }
             _ => Term::None,
         };
         self.term = term;
         self.closed = false;
     }
-}
 
-/// "3.", "12)", "a)", "-", "*", "•", "#": what a line of a list or a heading begins with.
-fn is_marker(word: &[u8]) -> bool {
-    match word {
-        [] => false,
-        [b'-' | b'+' | b'|' | b'>'] => true,
-        bytes if bytes.iter().all(|b| *b == b'#') => true,
-        [head @ .., b'.' | b')' | b':'] if head.len() <= 3 && !head.is_empty() => {
-            head.iter().all(u8::is_ascii_digit)
-                || (head.len() == 1 && head[0].is_ascii_alphabetic() && head[0] != b'I')
+    /// What ended before `c` ends after it.
+    fn close(&mut self, c: char) {
+        if self.term == Term::None && matches!(c, ')' | '）') {
+            self.term = Term::Parenthesis;
         }
-        _ => ["•", "–", "·"].iter().any(|mark| mark.as_bytes() == word),
+        self.closed = self.term != Term::None;
     }
 }
 
