@@ -472,7 +472,7 @@ fn emoji() {
 #[test]
 fn lines_and_paragraphs() {
     all(&[
-        "A heading\n¦A line that\n¦goes on.\n\n\n¦The end.\n",
+        "A heading\n¦A line that\n¦goes on.\n\n¦\nThe end.\n",
         "One.\r\n¦Two.\r\n\r\n¦Three.",
         "One.  \n¦  Two.",
     ]);

@@ -518,7 +518,7 @@ fn continues(c: char, term: Term) -> bool {
 }
 
 /// No listed word has more tokens. Longer ones are not waited for.
-const WORD_TOKENS: u64 = 3 * TOKEN;
+const WORD_TOKENS: u64 = 4 * TOKEN;
 /// After so much without an edge, a formula, a path or a call has one between its parts.
 const LONG_WORD_TOKENS: u64 = 3 * TOKEN;
 /// Words of more bytes than this have edges anywhere: a reader would rather see half a hash than nothing.
