@@ -159,6 +159,8 @@ fn the_end_is_named_for_what_stands_there() {
     assert_eq!(boundaries("Done."), ["sentence"]);
     assert_eq!(boundaries("Done"), ["word"]);
     assert_eq!(boundaries("Done,"), ["clause"]);
+    assert_eq!(boundaries("Done. "), ["sentence"]);
+    assert_eq!(boundaries("Done, "), ["clause"]);
     assert_eq!(boundaries("Done\n"), ["line"]);
     assert_eq!(boundaries("Done\n\n"), ["paragraph"]);
     assert!(boundaries("").is_empty());

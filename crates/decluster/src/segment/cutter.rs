@@ -488,13 +488,14 @@ impl Cutter {
 
     /// What stands at the end of the text if nothing follows.
     fn standing(&self) -> Boundary {
-        if let Some(Waiting { what: What::Lines { count, mode }, .. }) = self.waiting {
-            return class::lines(mode, count).into();
-        }
-        if self.scanner.previous().is_none() {
-            return Boundary::Paragraph;
-        }
-        match self.scanner.term() {
+        let term = match self.waiting.map(|waiting| waiting.what) {
+            Some(What::Lines { count, mode }) => return class::lines(mode, count).into(),
+            // Blanks at the end change nothing.
+            Some(What::Blank(left)) => left.term,
+            _ if self.scanner.previous().is_none() => return Boundary::Paragraph,
+            _ => self.scanner.term(),
+        };
+        match term {
             term if term.is_end() => Boundary::Sentence,
             Term::None | Term::Parenthesis => Boundary::Word,
             _ => Boundary::Clause,
