@@ -4,8 +4,8 @@
 //! bullets, quotes (straight, curly, low-high, guillemets both ways, corner brackets), citations, ellipses,
 //! URLs, e-mail, file paths, versions and addresses, parentheses, brackets, references, geo coordinates,
 //! factorials, dashes, full-width punctuation, Japanese, Chinese, Korean, Arabic and Urdu, Hindi, Russian,
-//! German, French, Spanish, Italian, Portuguese, Dutch and Polish, other scripts' stops, Thai, Markdown, code,
-//! formulas, emoji, lines and paragraphs, missing blanks, text without an end.
+//! German, French, Spanish, Italian, Portuguese, Dutch and Polish, other scripts' stops, Thai, Markdown,
+//! code, formulas, emoji, lines and paragraphs, missing blanks, text without an end.
 //!
 //! Known not to work, each with a test below that says what happens instead:
 //! - A quotation or parenthesis of several sentences is cut inside.
