@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors score clean
+.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors score bench-peers clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -36,20 +36,25 @@ lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --locked -p decluster --no-default-features --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests/python
-	$(BIN)/ruff check python tests/python
+	$(BIN)/ruff format --check python tests/python benches
+	$(BIN)/ruff check python tests/python benches
 	$(BIN)/mypy
 	$(BIN)/stubtest decluster._core
 
 ## Format everything.
 fmt: $(VENV)/.installed-test
 	$(CARGO) fmt --all
-	$(BIN)/ruff format python tests/python
-	$(BIN)/ruff check --fix python tests/python
+	$(BIN)/ruff format python tests/python benches
+	$(BIN)/ruff check --fix python tests/python benches
 
 ## Score pacing over recorded and made traces, and write the tables into benches/README.md.
 score:
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin score -- --write benches/README.md
+
+## The segmenter's speed beside that of other sentence splitters, in Rust and in Python.
+bench-peers: $(VENV)/.installed-peers
+	$(CARGO) bench --locked --quiet -p decluster-benches --bench segment
+	$(BIN)/python benches/segment_peers.py
 
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:
@@ -69,4 +74,8 @@ $(VENV)/.installed-demo: $(VENV)/bin/python $(RUST) $(PACKAGE)
 
 $(VENV)/.installed-test: $(VENV)/.installed-demo
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.installed-peers: $(VENV)/.installed-demo
+	$(BIN)/python -m pip install --quiet --group peers
 	touch $@
