@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors score bench-segment clean
+.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors score bench-segment bench-peers clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -55,6 +55,11 @@ score:
 bench-segment: $(VENV)/.installed-test
 	$(BIN)/python benches/segment.py --write benches/README.md
 
+## The segmenter's speed beside that of other sentence splitters, in Rust and in Python.
+bench-peers: $(VENV)/.installed-peers
+	$(CARGO) bench --locked --quiet -p decluster-benches --bench segment
+	$(BIN)/python benches/segment_peers.py
+
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:
 	UPDATE_VECTORS=1 $(CARGO) test --locked --quiet -p decluster-tests --test vectors
@@ -73,4 +78,8 @@ $(VENV)/.installed-demo: $(VENV)/bin/python $(RUST) $(PACKAGE)
 
 $(VENV)/.installed-test: $(VENV)/.installed-demo
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.installed-peers: $(VENV)/.installed-demo
+	$(BIN)/python -m pip install --quiet --group peers
 	touch $@
