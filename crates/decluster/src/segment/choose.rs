@@ -8,7 +8,12 @@ use super::{Boundary, Edge, SegmentConfig};
 /// Decides, boundary by boundary, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Chooser {
-    limits: Limits,
+    target: u64,
+    /// No block is larger.
+    cap: u64,
+    /// How much may follow a candidate before it is an end.
+    confirm: u64,
+    thresholds: Thresholds,
     /// The end of the last block.
     start: Edge,
     candidate: Option<Candidate>,
@@ -26,29 +31,30 @@ struct Candidate {
     until: u64,
 }
 
-/// What a boundary means for the block it would end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Cut,
-    /// Cut here once more than so many sixteenths have come without the sentence ending.
-    Wait(u64),
-    Pass,
-}
-
-/// Sizes that scale with the target, in sixteenths.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    target: u64,
-    cap: u64,
-}
+/// From how many sixteenths on a block ends at a boundary, by its [`Class`].
+type Thresholds = [u16; Class::COUNT];
 
 impl Chooser {
     pub(super) fn new(config: SegmentConfig, start: Edge) -> Self {
         let target = u64::from(config.target_tenths()) * TOKEN / 10;
-        let cap = if config.is_sentences() { SENTENCE_CAP } else { scale(CAP, target) };
-        let limits = Limits { target, cap };
-        let (level, sentences) = (config.is_level(), config.is_sentences());
-        Self { limits, start, candidate: None, level, sentences, excess: 0 }
+        let (level, sentences) =
+            (config.is_level() && !config.is_sentences(), config.is_sentences());
+        let (cap, confirm, thresholds) = if sentences {
+            (SENTENCE_CAP, SENTENCE_CAP, SENTENCE_THRESHOLDS)
+        } else {
+            (scale(CAP, target), scale(CONFIRM, target), thresholds(0, target))
+        };
+        Self {
+            target,
+            cap,
+            confirm,
+            thresholds,
+            start,
+            candidate: None,
+            level,
+            sentences,
+            excess: 0,
+        }
     }
 
     /// The end of the last block.
@@ -63,19 +69,18 @@ impl Chooser {
 
     /// No block is larger, in sixteenths of a token.
     pub(super) fn cap(&self) -> u64 {
-        self.limits.cap
+        self.cap
     }
 
     /// No block ends before the text has more tokens than this, unless a boundary is offered.
     pub(super) fn quiet_until(&self) -> u64 {
-        let cap = self.start.tokens + self.limits.cap;
+        let cap = self.start.tokens + self.cap;
         self.candidate.map_or(cap, |candidate| cap.min(candidate.until))
     }
 
-    /// The candidate, if the text has gone on far enough past it: a block ends there.
-    pub(super) fn confirmed(&mut self, tokens: u64) -> Option<Edge> {
-        let candidate = self.candidate?;
-        (tokens > candidate.until).then(|| self.cut(candidate.at))
+    /// The text has gone on so far past the candidate that the block ends there.
+    pub(super) fn is_confirmed(&self, tokens: u64) -> bool {
+        self.candidate.is_some_and(|candidate| tokens > candidate.until)
     }
 
     /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
@@ -85,14 +90,19 @@ impl Chooser {
         if at.end <= self.start.end || !visible {
             return None;
         }
-        match self.verdict(class, at.tokens - self.start.tokens) {
-            Verdict::Cut => Some(self.cut(at)),
-            Verdict::Wait(tokens) => {
-                let candidate = Candidate { at, until: at.tokens + tokens };
+        let n = at.tokens - self.start.tokens;
+        if n < u64::from(self.thresholds[class as usize]) {
+            return None;
+        }
+        match class {
+            Class::Paragraph | Class::Line | Class::Sentence => Some(self.cut(at)),
+            Class::Row if self.sentences => Some(self.cut(at)),
+            Class::Word => self.candidate.is_none().then(|| self.cut(at)),
+            _ => {
+                let candidate = Candidate { at, until: at.tokens + self.confirm };
                 self.candidate.get_or_insert(candidate);
                 None
             }
-            Verdict::Pass => None,
         }
     }
 
@@ -105,26 +115,15 @@ impl Chooser {
     /// Ends a block at `at` whatever the rules say.
     pub(super) fn cut(&mut self, at: Edge) -> Edge {
         let size = (at.tokens - self.start.tokens).cast_signed();
-        let bound = scale(EXCESS_MAX, self.limits.target).cast_signed();
-        let kept = self.excess - self.excess / FORGETTING;
-        self.excess = (kept + size - self.limits.target.cast_signed()).clamp(-bound, bound);
         self.start = at;
         self.candidate = None;
-        at
-    }
-
-    fn verdict(&self, class: Class, n: u64) -> Verdict {
-        if self.sentences {
-            return match class {
-                Class::Paragraph | Class::Line | Class::Sentence | Class::Row => Verdict::Cut,
-                Class::Strong | Class::Comma if n >= SENTENCE_CAP / 2 => {
-                    Verdict::Wait(SENTENCE_CAP)
-                }
-                _ => Verdict::Pass,
-            };
+        if self.level {
+            let bound = scale(EXCESS_MAX, self.target).cast_signed();
+            let kept = self.excess - self.excess / FORGETTING;
+            self.excess = (kept + size - self.target.cast_signed()).clamp(-bound, bound);
+            self.thresholds = thresholds(shift(self.excess, self.target), self.target);
         }
-        let shift = if self.level { shift(self.excess, self.limits.target) } else { 0 };
-        verdict(class, n, shift, self.limits.target, self.candidate.is_some())
+        at
     }
 }
 
@@ -134,31 +133,24 @@ fn shift(excess: i64, target: u64) -> i64 {
     (-excess * GAIN_PERCENT / 100).clamp(-bound, bound)
 }
 
-/// What a boundary of `class` means for a block of `n` sixteenths.
-fn verdict(class: Class, n: u64, shift: i64, target: u64, waiting: bool) -> Verdict {
+fn thresholds(shift: i64, target: u64) -> Thresholds {
     // Sentences and lines move least, since they are what a block should be; commas most. The last resorts
     // move less than commas, lest they come first.
     let comma = if shift > 0 { 2 * shift } else { shift * 3 / 2 };
-    let (tokens, shift, floor) = match class {
-        Class::Paragraph => (0, 0, 0),
-        Class::Line => (2, shift / 2, 2),
-        Class::Sentence => (3, shift / 2, 2),
-        Class::Row => (8, shift, 2),
-        Class::Strong => (10, comma, 0),
-        Class::Comma => (12, comma, 0),
-        Class::Conjunction => (16, shift, 0),
-        Class::Preposition => (18, shift / 2, 0),
-        Class::Word => (24, shift / 2, 0),
+    let from = |tokens: u64, shift: i64, least: u64| {
+        let limit = scale(tokens * TOKEN, target).cast_signed() + shift;
+        limit.max(scale(least * TOKEN, target).cast_signed()) as u16
     };
-    let limit = scale(tokens * TOKEN, target).cast_signed() + shift;
-    if n.cast_signed() < limit.max(scale(floor * TOKEN, target).cast_signed()) {
-        return Verdict::Pass;
-    }
-    match class {
-        Class::Word if waiting => Verdict::Pass,
-        Class::Paragraph | Class::Line | Class::Sentence | Class::Word => Verdict::Cut,
-        _ => Verdict::Wait(scale(CONFIRM, target)),
-    }
+    let mut thresholds = [0; Class::COUNT];
+    thresholds[Class::Line as usize] = from(2, shift / 2, 2);
+    thresholds[Class::Sentence as usize] = from(3, shift / 2, 2);
+    thresholds[Class::Row as usize] = from(8, shift, 2);
+    thresholds[Class::Strong as usize] = from(10, comma, 0);
+    thresholds[Class::Comma as usize] = from(12, comma, 0);
+    thresholds[Class::Conjunction as usize] = from(16, shift, 0);
+    thresholds[Class::Preposition as usize] = from(18, shift / 2, 0);
+    thresholds[Class::Word as usize] = from(24, shift / 2, 0);
+    thresholds
 }
 
 /// The thresholds are written for the default target; they keep their proportion to it.
@@ -184,6 +176,16 @@ const DEFAULT_TARGET: u64 = 124 * TOKEN / 10;
 const CAP: u64 = 36 * TOKEN;
 /// More than any sentence that is read aloud in one go. A formula or a table may be longer.
 const SENTENCE_CAP: u64 = 256 * TOKEN;
+/// Every sentence and line; a clause only where the block may have to be cut; nothing else.
+const SENTENCE_THRESHOLDS: Thresholds = {
+    let mut thresholds = [0; Class::COUNT];
+    thresholds[Class::Strong as usize] = SENTENCE_CAP as u16 / 2;
+    thresholds[Class::Comma as usize] = SENTENCE_CAP as u16 / 2;
+    thresholds[Class::Conjunction as usize] = u16::MAX;
+    thresholds[Class::Preposition as usize] = u16::MAX;
+    thresholds[Class::Word as usize] = u16::MAX;
+    thresholds
+};
 /// A clause cut closer than this to the sentence's end would leave a stub.
 const CONFIRM: u64 = 7 * TOKEN / 4;
 /// Five blocks' worth: what the average owes is forgotten beyond that.
@@ -198,18 +200,17 @@ const GAIN_PERCENT: i64 = 35;
 mod tests {
     use super::*;
 
-    fn at(class: Class, tokens: u64) -> Verdict {
-        verdict(class, tokens * TOKEN, 0, DEFAULT_TARGET, false)
+    fn tokens(class: Class, shift: i64, target: u64) -> u64 {
+        u64::from(thresholds(shift, target)[class as usize]) / TOKEN
     }
 
     #[test]
-    fn thresholds() {
-        assert_eq!(at(Class::Paragraph, 1), Verdict::Cut);
-        assert_eq!(at(Class::Sentence, 2), Verdict::Pass);
-        assert_eq!(at(Class::Sentence, 3), Verdict::Cut);
-        assert_eq!(at(Class::Comma, 11), Verdict::Pass);
-        assert_eq!(at(Class::Comma, 12), Verdict::Wait(CONFIRM));
-        assert_eq!(at(Class::Word, 24), Verdict::Cut);
+    fn thresholds_in_tokens() {
+        let tokens = |class| tokens(class, 0, DEFAULT_TARGET);
+        assert_eq!(tokens(Class::Paragraph), 0);
+        assert_eq!(tokens(Class::Sentence), 3);
+        assert_eq!(tokens(Class::Comma), 12);
+        assert_eq!(tokens(Class::Word), 24);
     }
 
     #[test]
@@ -221,21 +222,18 @@ mod tests {
 
     #[test]
     fn no_shift_brings_a_last_resort_before_a_comma() {
-        let limit = |class, shift| {
-            (0..60 * TOKEN)
-                .find(|n| verdict(class, *n, shift, DEFAULT_TARGET, false) != Verdict::Pass)
-        };
         let bound = SHIFT_MAX.cast_signed();
         for shift in -bound..=bound {
-            let limits = [Class::Comma, Class::Preposition, Class::Word].map(|c| limit(c, shift));
-            assert!(limits[0].max(limits[1]) <= limits[2] && limits[2] < Some(CAP), "{shift}");
+            let limit = |class| thresholds(shift, DEFAULT_TARGET)[class as usize];
+            let [comma, preposition, word] =
+                [Class::Comma, Class::Preposition, Class::Word].map(limit);
+            assert!(comma.max(preposition) <= word && u64::from(word) < CAP, "{shift}");
         }
     }
 
     #[test]
     fn a_small_target_scales_everything() {
-        let tokens = |n: u64| verdict(Class::Comma, n, 0, DEFAULT_TARGET / 2, false);
-        assert_eq!(tokens(6 * TOKEN), Verdict::Wait(CONFIRM / 2));
-        assert_eq!(tokens(5 * TOKEN), Verdict::Pass);
+        assert_eq!(tokens(Class::Comma, 0, DEFAULT_TARGET / 2), 6);
+        assert_eq!(tokens(Class::Word, 0, DEFAULT_TARGET * 2), 48);
     }
 }

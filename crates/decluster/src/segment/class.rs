@@ -23,6 +23,10 @@ pub(super) enum Class {
     Word,
 }
 
+impl Class {
+    pub(super) const COUNT: usize = Self::Word as usize + 1;
+}
+
 /// How the text before a boundary ends, closing quotes and brackets aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Term {
@@ -400,42 +404,57 @@ pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Op
 /// What the word before a full stop is; `word` is without openers, `before` is the word before it if
 /// that has at most four bytes.
 pub(super) fn abbreviation(before: &[u8], word: &[u8]) -> Abbreviation {
-    let word = core::str::from_utf8(word).unwrap_or("").trim_end_matches('.');
+    let dots = word.iter().rev().take_while(|b| **b == b'.').count();
+    let word = &word[..word.len() - dots];
+    if word.is_empty() {
+        return Abbreviation::None;
+    }
     if let Some(pair) = pair(before, word) {
         return pair;
     }
-    // "l'Ing.", "Dipl.-Ing."
-    let word = match word.rsplit(['\'', '’', '-']).next() {
-        Some(tail) if tail.chars().nth(1).is_some() => tail,
-        _ => word,
-    };
+    let word = last_part(word);
+    if words::NEVER.has(word) {
+        return Abbreviation::Never;
+    } else if words::NUMBER.has(word) {
+        return Abbreviation::Number;
+    } else if words::MAYBE.has(word) {
+        return Abbreviation::Maybe;
+    } else if word[0].is_ascii_digit() {
+        let day = word.len() <= 2 && word.iter().all(u8::is_ascii_digit);
+        return if day { Abbreviation::Ordinal } else { Abbreviation::None };
+    } else if word == b"I" && words::BEFORE_PRONOUN.has(before) {
+        return Abbreviation::None;
+    }
+    let word = core::str::from_utf8(word).unwrap_or_default();
     let mut letters = word.chars();
-    let (first, second) = (letters.next(), letters.next());
-    let Some(first) = first else { return Abbreviation::None };
-    if words::NEVER.has(word.as_bytes()) {
-        Abbreviation::Never
-    } else if words::NUMBER.has(word.as_bytes()) {
-        Abbreviation::Number
-    } else if words::MAYBE.has(word.as_bytes()) {
-        Abbreviation::Maybe
-    } else if first.is_ascii_digit() {
-        let day = word.len() <= 2 && word.bytes().all(|b| b.is_ascii_digit());
-        if day { Abbreviation::Ordinal } else { Abbreviation::None }
-    } else if second.is_none() && first.is_lowercase() {
-        Abbreviation::Letter
-    } else if word == "I" && words::BEFORE_PRONOUN.has(before) {
-        Abbreviation::None
-    } else if second.is_none() && first.is_uppercase() {
-        Abbreviation::Maybe
-    } else if is_dotted(word) {
-        if first.is_uppercase() { Abbreviation::Capitals } else { Abbreviation::Maybe }
-    } else {
-        Abbreviation::None
+    match (letters.next(), letters.next()) {
+        (Some(first), None) if first.is_lowercase() => Abbreviation::Letter,
+        (Some(first), None) if first.is_uppercase() => Abbreviation::Maybe,
+        (Some(first), Some(_)) if is_dotted(word) => {
+            if first.is_uppercase() {
+                Abbreviation::Capitals
+            } else {
+                Abbreviation::Maybe
+            }
+        }
+        _ => Abbreviation::None,
+    }
+}
+
+/// "l'Ing.", "Dipl.-Ing.": what follows the last apostrophe or hyphen, if it is more than a letter.
+fn last_part(word: &[u8]) -> &[u8] {
+    if !word.iter().any(|b| matches!(b, b'\'' | b'-') || !b.is_ascii()) {
+        return word;
+    }
+    let whole = core::str::from_utf8(word).unwrap_or_default();
+    match whole.rsplit(['\'', '’', '-']).next() {
+        Some(tail) if tail.chars().nth(1).is_some() => tail.as_bytes(),
+        _ => word,
     }
 }
 
 /// "z. B.", "p. ej.", "ad es.": two words that are listed, with the blank unless a dot stands before it.
-fn pair(before: &[u8], word: &str) -> Option<Abbreviation> {
+fn pair(before: &[u8], word: &[u8]) -> Option<Abbreviation> {
     let gap: &[u8] = match before {
         [] => return None,
         [.., b'.'] => &[],
@@ -443,7 +462,7 @@ fn pair(before: &[u8], word: &str) -> Option<Abbreviation> {
     };
     let mut joined = [0; 16];
     let mut length = 0;
-    for part in [before, gap, word.as_bytes()] {
+    for part in [before, gap, word] {
         joined.get_mut(length..length + part.len())?.copy_from_slice(part);
         length += part.len();
     }

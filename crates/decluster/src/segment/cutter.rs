@@ -203,16 +203,27 @@ impl Cutter {
 
     /// Ends the block at the candidate if it is too late for its sentence to end. A full stop does not make
     /// it too late: it may be that end itself.
+    #[inline]
     fn confirm(&mut self) {
-        let may_end = self.scanner.term().is_end()
-            || match self.waiting.map(|waiting| waiting.what) {
-                Some(What::Blank(left) | What::Word(left, _)) => left.term.is_end(),
-                Some(What::Lines { .. }) => true,
-                None => false,
-            };
-        if !may_end && let Some(end) = self.chooser.confirmed(self.at.tokens) {
-            self.end_block(end);
+        if self.chooser.is_confirmed(self.at.tokens)
+            && !self.may_end_sentence()
+            && let Some(candidate) = self.chooser.candidate()
+        {
+            self.chooser.cut(candidate);
+            self.end_block(candidate);
         }
+    }
+
+    /// The text ends with what may prove to be a sentence's end.
+    fn may_end_sentence(&self) -> bool {
+        self.scanner.term().is_end()
+            || match &self.waiting {
+                Some(Waiting { what: What::Blank(left) | What::Word(left, _), .. }) => {
+                    left.term.is_end()
+                }
+                Some(Waiting { what: What::Lines { .. }, .. }) => true,
+                None => false,
+            }
     }
 
     /// Takes what `text` begins with in one go if [`step`](Self::step) would have little to decide there:

@@ -337,8 +337,8 @@ impl Scanner {
             mode,
             marker: self.is_marker(),
             item: self.item_after(),
-            dash: word == "–".as_bytes() || word == b"--" || (word == b"-" && self.after_word),
-            sign: self.sign(),
+            dash: self.is_dash(word),
+            sign: self.sign(word),
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.script == Script::Thai,
             ..self.inside
@@ -346,15 +346,25 @@ impl Scanner {
     }
 
     /// What a formula so far ends with; in prose, an operator that stands alone.
-    fn sign(&self) -> Sign {
+    fn sign(&self, word: &[u8]) -> Sign {
         match self.mode() {
             Mode::Inline | Mode::Display => self.formula.outer_sign(),
-            Mode::Prose => match self.word.bytes() {
+            Mode::Prose => match word {
                 [b'+' | b'-' | b'*' | b'/'] => Sign::Operator,
-                word if word == "×".as_bytes() || word == "·".as_bytes() => Sign::Operator,
+                [_, _] if ["×", "·"].iter().any(|sign| sign.as_bytes() == word) => Sign::Operator,
                 _ => Sign::None,
             },
             Mode::Code => Sign::None,
+        }
+    }
+
+    /// The word stands for a dash.
+    fn is_dash(&self, word: &[u8]) -> bool {
+        match word {
+            b"-" => self.after_word,
+            b"--" => true,
+            [_, _, _] => word == "–".as_bytes(),
+            _ => false,
         }
     }
 
