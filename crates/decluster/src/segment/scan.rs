@@ -330,13 +330,13 @@ impl Scanner {
         } else {
             Abbreviation::None
         };
-        let mode = self.mode();
+        let (mode, marker) = (self.mode(), self.is_marker());
         Left {
             term: if word == b"." { self.spaced_dots() } else { self.term },
             abbreviation,
             mode,
-            marker: self.is_marker(),
-            item: self.item_after(),
+            marker,
+            item: self.item_after(marker),
             dash: self.is_dash(word),
             sign: self.sign(word),
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
@@ -416,7 +416,7 @@ impl Scanner {
         }
         self.after_word = self.previous.is_some_and(chars::is_letter) && self.has_letters();
         let marker = self.is_marker();
-        self.may_be_item = !self.item_after().is_none();
+        self.may_be_item = !self.item_after(marker).is_none();
         if marker && !self.item.is_bullet() {
             self.item = Item::of(self.word.bytes(), self.open);
         }
@@ -455,12 +455,13 @@ impl Scanner {
 
     /// The item of this line's list, if another may begin after the current word.
     #[inline]
-    fn item_after(&self) -> Item {
+    fn item_after(&self, marker: bool) -> Item {
         // Few lines have one, and this is asked for each word.
-        if self.item.is_none() { Item::default() } else { self.item_if_followed() }
+        if self.item.is_none() || marker { Item::default() } else { self.item_if_followed() }
     }
 
-    /// [`item_after`](Self::item_after) if a letter follows: numbers do not go on with it.
+    /// [`item_after`](Self::item_after) a word that ends with a letter, so that it is no marker, if a letter
+    /// follows: numbers do not go on with it.
     #[inline]
     fn item_before_letter(&self) -> Item {
         if self.item.is_of_letters() { self.item_if_followed() } else { Item::default() }
@@ -472,7 +473,7 @@ impl Scanner {
                 Term::None => markers::may_end_item(self.item, self.word.bytes()),
                 term => term.is_end() || matches!(term, Term::Semicolon | Term::Parenthesis),
             };
-        if may && !self.is_marker() { self.item } else { Item::default() }
+        if may { self.item } else { Item::default() }
     }
 
     /// What a full stop between blanks is: three are a pause, with the fourth the sentence ends.
