@@ -7,13 +7,27 @@ from __future__ import annotations
 import pytest
 import segment
 
+import decluster
+
 if not segment.CORPUS.is_dir():
     pytest.skip(f"{segment.CORPUS} is absent", allow_module_level=True)
 
 
+TRACES = list(segment.corpus())
+
+
 @pytest.fixture(scope="module")
 def study() -> segment.Study:
-    return segment.study(segment.corpus())
+    return segment.study(TRACES)
+
+
+@pytest.mark.parametrize("mode", ["semantic", "sentences"])
+def test_token_by_token_the_blocks_are_those_of_the_whole_text(mode: str) -> None:
+    for trace in TRACES:
+        segmenter = decluster.Segmenter(mode=mode)
+        whole = segmenter.push(trace.text) + segmenter.finish()
+        assert [block for block, _ in segment.streamed(trace, mode=mode)] == whole, trace.name
+        assert "".join(map(str, whole)) == trace.text
 
 
 def test_blocks_have_the_target_size(study: segment.Study) -> None:

@@ -6,6 +6,7 @@
 use std::fs;
 
 use decluster::segment::{Block, Boundary, Cutter, Edge, SegmentConfig, Segmenter};
+use decluster_tests::Random;
 
 fn traces() -> Vec<(String, String)> {
     let folder = decluster_tests::shared("reasoning-text");
@@ -28,11 +29,23 @@ fn blocks(text: &str, config: SegmentConfig) -> Vec<Block> {
     blocks
 }
 
-fn cuts<'a>(parts: impl Iterator<Item = &'a str>) -> (Vec<Edge>, Vec<Edge>) {
-    let mut cutter = Cutter::new(SegmentConfig::default());
+fn cuts<'a>(config: SegmentConfig, parts: impl Iterator<Item = &'a str>) -> [Vec<Edge>; 2] {
+    let mut cutter = Cutter::new(config);
     parts.for_each(|part| cutter.push(part));
     cutter.finish();
-    (cutter.edges().iter().copied().collect(), cutter.ends().iter().copied().collect())
+    [cutter.edges().iter().copied().collect(), cutter.ends().iter().copied().collect()]
+}
+
+/// Parts of up to 40 bytes.
+fn at_random(text: &str) -> Vec<&str> {
+    let mut random = Random(text.len() as u64);
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(rest.ceil_char_boundary(random.below(40) as usize));
+        parts.push(part);
+        rest = after;
+    }
+    parts
 }
 
 #[test]
@@ -46,23 +59,16 @@ fn the_blocks_in_a_row_are_the_text() {
 
 #[test]
 fn how_the_text_arrives_changes_nothing() {
-    for (path, text) in traces().iter().step_by(9) {
-        let whole = cuts([text.as_str()].into_iter());
-        assert_eq!(cuts(text.split_inclusive(|_| true)), whole, "char by char: {path}");
-        let mut seed = text.len() as u64;
-        let mut rest = text.as_str();
-        let mut parts = Vec::new();
-        while !rest.is_empty() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let mut at = ((seed >> 33) % 40) as usize;
-            at = at.min(rest.len());
-            while !rest.is_char_boundary(at) {
-                at += 1;
-            }
-            parts.push(&rest[..at]);
-            rest = &rest[at..];
+    let blocks = SegmentConfig::default();
+    for (path, text) in traces() {
+        for config in [blocks, blocks.sentences(true)] {
+            let whole = cuts(config, [text.as_str()].into_iter());
+            // Byte by byte is this: half a character is held by whoever decodes the bytes.
+            let by_char = cuts(config, text.split_inclusive(|_| true));
+            assert_eq!(by_char, whole, "char by char: {path}");
+            let by_chance = cuts(config, at_random(&text).into_iter());
+            assert_eq!(by_chance, whole, "at random places: {path}");
         }
-        assert_eq!(cuts(parts.into_iter()), whole, "at random places: {path}");
     }
 }
 
