@@ -3,6 +3,7 @@
 
 use super::chars::{self, Script};
 use super::class::{self, Abbreviation, Left, Mode, Sign, Term};
+use super::formula::Formula;
 use super::markers::{self, Item};
 
 /// How much of a word is kept: longer than every listed word.
@@ -58,7 +59,7 @@ impl Word {
         self.overflow
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.kept == 0 && !self.overflow
     }
 
@@ -85,101 +86,6 @@ impl Short {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Math {
-    #[default]
-    None,
-    /// A `$` that may open a formula or be money: the next character tells.
-    Dollar,
-    Inline,
-    Display,
-    /// One `$` of the two that close a display.
-    DisplayDollar,
-    /// `\(`
-    Parenthesis,
-    /// `\[`
-    Bracket,
-}
-
-/// What a formula so far ends with. It may be broken behind that, as TeX does: after a relation, and if need be
-/// after an operator.
-#[derive(Clone, Copy, Debug, Default)]
-struct Formula {
-    sign: Sign,
-    /// The name behind a backslash, while it lasts.
-    command: Option<Word>,
-    /// Open braces. TeX breaks nothing inside.
-    depth: u8,
-}
-
-impl Formula {
-    fn push(&mut self, c: char) {
-        if let Some(command) = &mut self.command {
-            if c.is_ascii_alphabetic() {
-                command.push(c);
-                return;
-            }
-            let (alone, sign) = (command.is_empty(), self.sign());
-            self.command = None;
-            self.sign = sign;
-            if alone {
-                // `\\` ends a row; `\;` and the like are blanks; `\{` and the like are characters.
-                match c {
-                    '\\' => self.sign = Sign::Row,
-                    ',' | ';' | ':' | '!' => {}
-                    _ => self.sign = Sign::None,
-                }
-                return;
-            }
-        }
-        self.sign = match c {
-            '\\' => {
-                self.command = Some(Word::default());
-                return;
-            }
-            '&' => return,
-            '{' => {
-                self.depth = self.depth.saturating_add(1);
-                Sign::Open
-            }
-            '}' => {
-                self.depth = self.depth.saturating_sub(1);
-                Sign::None
-            }
-            '(' | '[' => Sign::Open,
-            ',' | ';' => Sign::Comma,
-            '=' | '<' | '>' | '≤' | '≥' | '≈' | '≠' | '≡' | '→' | '⇒' | '⟹' => {
-                Sign::Relation
-            }
-            // After another sign it belongs to a number.
-            '+' | '-' | '−' | '±' if self.sign != Sign::None => Sign::None,
-            '+' | '-' | '−' | '±' | '×' | '·' | '*' => Sign::Operator,
-            _ => Sign::None,
-        };
-    }
-
-    fn sign(&self) -> Sign {
-        match &self.command {
-            None => self.sign,
-            Some(command) if command.is_empty() => Sign::None,
-            Some(command) => class::sign(command.bytes()),
-        }
-    }
-
-    /// The sign, if the formula may be broken behind it.
-    fn outer_sign(&self) -> Sign {
-        if self.depth == 0 { self.sign() } else { Sign::None }
-    }
-
-    /// Does `c` go on with what the sign is written with?
-    fn continues(&self, c: char) -> bool {
-        match &self.command {
-            Some(command) => command.is_empty() || c.is_ascii_alphabetic(),
-            None => matches!(c, '=' | '<' | '>' | '&' | ',' | ';'),
-        }
-    }
-}
-
 /// The state between two characters.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
@@ -196,13 +102,11 @@ pub(super) struct Scanner {
     closed: bool,
     /// The current word is the first of its line.
     first: bool,
-    math: Math,
     formula: Formula,
     code: bool,
     fence: Option<char>,
     /// Backticks or tildes at the start of this line, while there is nothing else.
     ticks: u8,
-    backslash: bool,
     /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
     /// piece, since it is copied for each word.
     inside: Left,
@@ -233,12 +137,10 @@ impl Default for Scanner {
             term: Term::None,
             closed: false,
             first: true,
-            math: Math::None,
             formula: Formula::default(),
             code: false,
             fence: None,
             ticks: 0,
-            backslash: false,
             inside: Left::default(),
             last_term: Term::None,
             after_word: false,
@@ -370,9 +272,7 @@ impl Scanner {
 
     /// We are in a formula, and `c` does not go on with what the last sign of it is written with.
     pub(super) fn breaks_formula(&self, c: char) -> bool {
-        matches!(self.mode(), Mode::Inline | Mode::Display)
-            && self.formula.outer_sign() != Sign::None
-            && !self.formula.continues(c)
+        matches!(self.mode(), Mode::Inline | Mode::Display) && self.formula.breaks_before(c)
     }
 
     /// The punctuation the text so far ends with.
@@ -384,20 +284,13 @@ impl Scanner {
         if self.fence.is_some() || self.code {
             return Mode::Code;
         }
-        match self.math {
-            Math::None | Math::Dollar => Mode::Prose,
-            Math::Inline | Math::Parenthesis => Mode::Inline,
-            Math::Display | Math::DisplayDollar | Math::Bracket => Mode::Display,
-        }
+        self.formula.mode()
     }
 
     fn newline(&mut self, c: char) {
         let blank_line = matches!(self.previous, Some('\n')) && c == '\n';
-        // An unclosed formula or backtick must not swallow the rest of the text. No formula holds an
-        // empty line.
-        if blank_line || !matches!(self.math, Math::Display | Math::Bracket) {
-            self.math = Math::None;
-        }
+        self.formula.newline(blank_line);
+        // An unclosed backtick must not swallow the rest of the text.
         self.code = false;
         self.ticks = 0;
         self.first = true;
@@ -427,9 +320,7 @@ impl Scanner {
             _ => u8::from(self.term == Term::Period),
         };
         let last = self.word.short();
-        if self.math == Math::Dollar {
-            self.math = Math::None;
-        }
+        self.formula.blank();
         self.end_word();
         self.last = last;
     }
@@ -494,16 +385,14 @@ impl Scanner {
         self.unspaced = false;
         self.term = Term::None;
         self.closed = false;
-        self.backslash = false;
     }
 
     #[inline]
     fn ink(&mut self, c: char, script: Script) {
         self.fence_or_code(c);
         if self.fence.is_none() && !self.code {
-            self.formula(c);
+            self.formula.push(c, self.previous);
         }
-        self.backslash = c == '\\' && !self.backslash;
         if script.without_blanks() {
             self.unspaced = true;
             self.first = false;
@@ -569,34 +458,6 @@ impl Scanner {
         }
     }
 
-    #[expect(clippy::match_same_arms, reason = "one line a transition")]
-    fn formula(&mut self, c: char) {
-        self.math = match (self.math, c) {
-            (Math::Dollar, '$') => Math::Display,
-            (Math::Dollar, '0'..='9') => Math::None,
-            (Math::Dollar, _) => Math::Inline,
-            (Math::None, '$') if self.may_open() => Math::Dollar,
-            (Math::None, '(') if self.backslash => Math::Parenthesis,
-            (Math::None, '[') if self.backslash => Math::Bracket,
-            (Math::Parenthesis, ')') | (Math::Bracket, ']') if self.backslash => Math::None,
-            (Math::Inline, '$') if !self.backslash => Math::None,
-            (Math::Display, '$') if !self.backslash => Math::DisplayDollar,
-            (Math::DisplayDollar, '$') => Math::None,
-            (Math::DisplayDollar, _) => Math::Display,
-            (math, _) => math,
-        };
-        if self.math == Math::None {
-            self.formula = Formula::default();
-        } else {
-            self.formula.push(c);
-        }
-    }
-
-    /// A `$` after a letter or digit closes something that did not look like a formula ("$3x$").
-    fn may_open(&self) -> bool {
-        !self.backslash && self.previous.is_none_or(|p| !p.is_alphanumeric() && p != '$')
-    }
-
     fn punctuate(&mut self, c: char) {
         let term = match c {
             '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,
@@ -656,18 +517,12 @@ mod tests {
     }
 
     #[test]
-    fn modes() {
-        assert_eq!(scan("so $a").mode(), Mode::Inline);
-        assert_eq!(scan("so $a$ is").mode(), Mode::Prose);
-        assert_eq!(scan("costs $5 and $3x$ b").mode(), Mode::Prose);
-        assert_eq!(scan("$$\na").mode(), Mode::Display);
-        assert_eq!(scan("$$\na\n\nb").mode(), Mode::Prose);
-        assert_eq!(scan("\\[ a \\\\[2pt]").mode(), Mode::Display);
-        assert_eq!(scan("\\( a \\) b").mode(), Mode::Prose);
+    fn code() {
         assert_eq!(scan("call `f").mode(), Mode::Code);
         assert_eq!(scan("call `f\n").mode(), Mode::Prose);
         assert_eq!(scan("```py\nx").mode(), Mode::Code);
         assert_eq!(scan("```py\n~~~\n```\nx").mode(), Mode::Prose);
+        assert_eq!(scan("`$a` b").mode(), Mode::Prose);
     }
 
     #[test]
