@@ -149,7 +149,7 @@ fn displays_break_after_a_relation() {
 #[test]
 fn code_ends_at_lines() {
     ends(
-        "Here is the code for it:\n|```python\nprint(a, b)\n|for x in y. Zed:\n    pass\n```\n|Done with it.",
+        "Here is the code for it:\n|```python\nprint(a, b)\n|for x in y. Zed:\n|    pass\n```\n|Done with it.",
     );
     assert!(!boundaries("```\na = b + c\n\nd = e + f + g\n```\n").contains(&"paragraph"));
 }

@@ -492,6 +492,13 @@ fn what_is_known_to_be_wrong() {
 }
 
 #[test]
+fn text_without_an_end_or_a_clause_is_cut_at_a_blank() {
+    let blocks = sentences(["unbelievable ".repeat(900)].into_iter());
+    assert!(blocks.len() > 3);
+    assert!(blocks.iter().all(|block| block.trim_end().ends_with("able")), "{blocks:?}");
+}
+
+#[test]
 fn text_without_an_end_is_cut_at_a_clause() {
     let text = "and one more apple from the old tree, ".repeat(60);
     let blocks = sentences([&text].into_iter());

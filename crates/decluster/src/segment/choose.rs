@@ -17,6 +17,8 @@ pub(super) struct Chooser {
     /// The end of the last block.
     start: Edge,
     candidate: Option<Candidate>,
+    /// The last blank of a sentence that may have to be cut.
+    blank: Option<Edge>,
     level: bool,
     sentences: bool,
     /// Sum of (tokens - target) over the blocks, in sixteenths, clamped.
@@ -51,6 +53,7 @@ impl Chooser {
             thresholds,
             start,
             candidate: None,
+            blank: None,
             level,
             sentences,
             excess: 0,
@@ -97,6 +100,10 @@ impl Chooser {
         match class {
             Class::Paragraph | Class::Line | Class::Sentence => Some(self.cut(at)),
             Class::Row if self.sentences => Some(self.cut(at)),
+            Class::Word if self.sentences => {
+                self.blank = Some(at);
+                None
+            }
             Class::Word => self.candidate.is_none().then(|| self.cut(at)),
             _ => {
                 let candidate = Candidate { at, until: at.tokens + self.confirm };
@@ -106,9 +113,9 @@ impl Chooser {
         }
     }
 
-    /// The block is at its limit: the candidate if there is one, else `at`.
+    /// The block is at its limit: the candidate if there is one, else a blank, else `at`.
     pub(super) fn force(&mut self, at: Edge) -> Edge {
-        let at = self.candidate().unwrap_or(at);
+        let at = self.candidate().or(self.blank).unwrap_or(at);
         self.cut(at)
     }
 
@@ -116,7 +123,7 @@ impl Chooser {
     pub(super) fn cut(&mut self, at: Edge) -> Edge {
         let size = (at.tokens - self.start.tokens).cast_signed();
         self.start = at;
-        self.candidate = None;
+        (self.candidate, self.blank) = (None, None);
         if self.level {
             let bound = scale(EXCESS_MAX, self.target).cast_signed();
             let kept = self.excess - self.excess / FORGETTING;
@@ -143,10 +150,10 @@ fn thresholds(shift: i64, target: u64) -> Thresholds {
     };
     let mut thresholds = [0; Class::COUNT];
     thresholds[Class::Line as usize] = from(2, shift / 2, 2);
-    thresholds[Class::Sentence as usize] = from(3, shift / 2, 2);
-    thresholds[Class::Row as usize] = from(8, shift, 2);
-    thresholds[Class::Strong as usize] = from(10, comma, 0);
-    thresholds[Class::Comma as usize] = from(12, comma, 0);
+    thresholds[Class::Sentence as usize] = from(3, shift / 3, 2);
+    thresholds[Class::Row as usize] = from(6, shift, 2);
+    thresholds[Class::Strong as usize] = from(11, comma, 0);
+    thresholds[Class::Comma as usize] = from(13, comma, 0);
     thresholds[Class::Conjunction as usize] = from(16, shift, 0);
     thresholds[Class::Preposition as usize] = from(18, shift / 2, 0);
     thresholds[Class::Word as usize] = from(24, shift / 2, 0);
@@ -183,7 +190,7 @@ const SENTENCE_THRESHOLDS: Thresholds = {
     thresholds[Class::Comma as usize] = SENTENCE_CAP as u16 / 2;
     thresholds[Class::Conjunction as usize] = u16::MAX;
     thresholds[Class::Preposition as usize] = u16::MAX;
-    thresholds[Class::Word as usize] = u16::MAX;
+    thresholds[Class::Word as usize] = SENTENCE_CAP as u16 / 2;
     thresholds
 };
 /// A clause cut closer than this to the sentence's end would leave a stub.
@@ -193,7 +200,7 @@ const EXCESS_MAX: u64 = 60 * TOKEN;
 /// A comma cut comes no earlier than at 6 tokens, no later than at 14.
 const SHIFT_MAX: u64 = 6 * TOKEN;
 /// A block in so many of what is owed is forgiven: a stream of long sentences may have slightly larger blocks.
-const FORGETTING: i64 = 96;
+const FORGETTING: i64 = 48;
 const GAIN_PERCENT: i64 = 35;
 
 #[cfg(test)]
@@ -209,7 +216,7 @@ mod tests {
         let tokens = |class| tokens(class, 0, DEFAULT_TARGET);
         assert_eq!(tokens(Class::Paragraph), 0);
         assert_eq!(tokens(Class::Sentence), 3);
-        assert_eq!(tokens(Class::Comma), 12);
+        assert_eq!(tokens(Class::Comma), 13);
         assert_eq!(tokens(Class::Word), 24);
     }
 
