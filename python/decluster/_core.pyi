@@ -217,6 +217,11 @@ class Segmenter:
     ) -> Segmenter: ...
     def push(self, text: str) -> list[Block]:
         """Takes in more of the text and gives the blocks that are complete now."""
+    def flush(self) -> list[Block]:
+        """Gives what is held if a sentence or a line may end there, and nothing otherwise."""
+    @property
+    def pending(self) -> str:
+        """The text that has not been given out yet."""
     def finish(self) -> list[Block]:
         """The text ends here: gives what is left. A `push` after that begins a new text."""
 
@@ -289,5 +294,5 @@ class Simulated:
 def table_header() -> str: ...
 def lay_text(text: str, tokens: int) -> list[str]: ...
 def open_flow(
-    mode: str, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
+    mode: str, /, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
 ) -> tuple[Flow, Feed]: ...

@@ -70,6 +70,22 @@ def test_a_block_is_given_as_soon_as_its_end_is_known() -> None:
     assert segmenter.finish() == []
 
 
+def test_in_a_silence_what_may_be_complete_is_given() -> None:
+    segmenter = Segmenter(mode="sentences")
+    assert segmenter.push("So said Dr.") == segmenter.flush() == []
+    assert segmenter.pending == "So said Dr."
+    assert segmenter.push(" Ito.") == []
+    (block,) = segmenter.flush()
+    assert (block.text, block.boundary, segmenter.pending) == ("So said Dr. Ito.", "sentence", "")
+    assert segmenter.push(" It rains") + segmenter.flush() == []
+    assert segmenter.finish()[0].text == " It rains"
+
+
+def test_the_verbs_call_it_segment() -> None:
+    with pytest.raises(decluster.ConfigError, match="mode"):
+        decluster.blocks([], mode="sentences")  # type: ignore[call-overload]
+
+
 def test_a_push_after_the_end_begins_a_new_text() -> None:
     segmenter = Segmenter()
     texts = ["One text ends without a full", "stop comes late. And that is all of it."]

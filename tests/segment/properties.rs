@@ -172,6 +172,26 @@ proptest! {
     }
 
     #[test]
+    fn a_flush_anywhere_loses_nothing(text in text(), config in config(), places in proptest::collection::vec(0..60_usize, 0..12)) {
+        let mut segmenter = Segmenter::new(config);
+        let (mut whole, mut rest) = (String::new(), text.as_str());
+        for place in places {
+            let (part, after) = rest.split_at(rest.floor_char_boundary(place));
+            rest = after;
+            for block in segmenter.push(part).into_iter().chain(segmenter.flush()) {
+                prop_assert!(!block.text.is_empty());
+                whole += &block.text;
+            }
+            prop_assert!(text[whole.len()..].starts_with(segmenter.pending()));
+        }
+        for block in segmenter.push(rest).into_iter().chain(segmenter.finish()) {
+            whole += &block.text;
+        }
+        prop_assert_eq!(whole, text);
+        prop_assert_eq!(segmenter.pending(), "");
+    }
+
+    #[test]
     fn blocks_are_bounded(text in text()) {
         let (_, ends) = cut(SegmentConfig::default(), [text.as_str()]);
         let mut start = (0, 0);

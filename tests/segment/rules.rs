@@ -161,9 +161,27 @@ fn the_end_is_named_for_what_stands_there() {
     assert_eq!(boundaries("Done,"), ["clause"]);
     assert_eq!(boundaries("Done. "), ["sentence"]);
     assert_eq!(boundaries("Done, "), ["clause"]);
+    assert_eq!(boundaries("So said Dr."), ["word"]);
     assert_eq!(boundaries("Done\n"), ["line"]);
     assert_eq!(boundaries("Done\n\n"), ["paragraph"]);
     assert!(boundaries("").is_empty());
+}
+
+#[test]
+fn a_flush_gives_what_may_be_complete() {
+    let mut segmenter = Segmenter::new(SegmentConfig::default().sentences(true));
+    let mut flush = |text: &str| {
+        let blocks = segmenter.push(text).into_iter().chain(segmenter.flush());
+        blocks.map(|block| block.text).collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(flush("So it was."), "So it was.");
+    assert_eq!(flush(""), "");
+    assert_eq!(flush(" Then Dr."), "");
+    assert_eq!(flush(" Ito came. "), " Then Dr. Ito came. ");
+    assert_eq!(flush("A line\n"), "A line\n");
+    assert_eq!(flush("1."), "");
+    assert_eq!(flush(" An item, and"), "");
+    assert_eq!(flush(" more. The rest"), "1. An item, and more.");
 }
 
 #[test]

@@ -48,8 +48,29 @@ fn plain_sentences() {
         "Who left the gate open?¦ The goats are gone!¦ Call the neighbours.",
         "Stop!!¦ That wire is live.",
         "You did what?!¦ Tell me again.",
-        "one small thing. and then another",
+        "One small thing. and then another",
         "Is it raining?",
+    ]);
+}
+
+#[test]
+fn small_letters_throughout() {
+    all(&[
+        "hello there.¦ this is all small.¦ really?¦ ok then.",
+        "i think so, e.g. at noon.¦ I'm sure.¦ then I go.",
+        "once One word has a capital. none of these ends a sentence. see?",
+    ]);
+}
+
+#[test]
+fn marks_that_open_without_a_blank() {
+    all(&[
+        "他走了。¦“你好，”她说。¦“好吗？”¦“好。”",
+        "他走了。¦\"你好。\"¦她说。¦\"再见。\"",
+        "好。¦**注意**这个。¦*真的*。",
+        "好。¦$x=1。$ 再见。",
+        "我喜欢。¦Dr. Wang 来了。",
+        "He likes you—Dr. Ito said so.¦ Fine.",
     ]);
 }
 

@@ -22,7 +22,7 @@ struct Form {
 
 /// Opens both ends of a stream. `mode` is `bytes`, `pieces` or `pieces+events`.
 #[pyfunction]
-#[pyo3(signature = (mode, *, framing=None, dialect=None, **parameters))]
+#[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
 pub(crate) fn open_flow(
     py: Python<'_>,
     mode: &str,

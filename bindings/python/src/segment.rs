@@ -19,13 +19,19 @@ use std::sync::{Mutex, PoisonError};
 /// ' Dr. Ito will pay.'
 ///
 /// The blocks in a row are the text, to the character: the blank between two sentences begins the
-/// second, newlines end the block before them. How the text was cut into pushes changes nothing.
+/// second, up to two newlines end the block before them. How the text was cut into pushes changes nothing.
 ///
 /// `mode` is `semantic`: blocks of about `target` LLM tokens that end at sentences, lines and
 /// clauses; or `sentences`: every sentence and every line is a block, and `target` says nothing.
-/// What is longer than 256 tokens or 4 KiB is cut even then.
+/// What is longer than 256 tokens or 4 KiB is cut even then, at a clause or a blank. A full stop before a
+/// small letter ends no sentence, unless all of the text so far is in small letters.
 ///
-/// `target` is 4 to 64, in steps of 0.1. The largest block is about three times as large. `level`
+/// A block is known a token or two behind its end; one that ends with two newlines, at once. In a
+/// silence, `flush` gives what may be complete.
+///
+/// `target` is 4 to 64, in steps of 0.1. The largest block is about three times as large. Paragraphs
+/// always end blocks, so where they are short, blocks are smaller than a large target; below 8 they are
+/// larger, since text has too few places to cut. `level`
 /// keeps the average of the whole text near the target, at the price of a few sentences cut at a
 /// comma; without it dense text has larger blocks. It says nothing of sentences.
 ///
@@ -70,6 +76,20 @@ impl Segmenter {
         Ok(self.blocks(|segmenter| segmenter.push(text)))
     }
 
+    /// Gives what is held if a sentence or a line may end there ("Dr." may not), and nothing otherwise:
+    /// for who would rather have it now than wait for what follows, as when a stream falls silent.
+    ///
+    /// Where blocks end is then no longer a matter of the text alone; everything else goes on.
+    fn flush(&self) -> Vec<Block> {
+        self.blocks(decluster::segment::Segmenter::flush)
+    }
+
+    /// The text that has not been given out yet.
+    #[getter]
+    fn pending(&self) -> String {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).pending().to_owned()
+    }
+
     /// The text ends here: gives what is left of it.
     ///
     /// A `push` after that begins a new text: no block spans both. Numbers go on, and `level` keeps
@@ -103,7 +123,7 @@ impl Segmenter {
 #[pyclass(frozen, get_all, eq, hash, module = "decluster")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Block {
-    /// Its text, with the blank before it and the newlines after it.
+    /// Its text, with the blank before it and up to two newlines after it.
     text: String,
     /// What stands at its end: `paragraph`, `line`, `sentence`, `clause`, `word` or `grapheme`.
     boundary: &'static str,

@@ -1,7 +1,7 @@
 //! What kind of boundary stands between two words: a pure function of small values.
 
 use super::markers::{self, Item};
-use super::{chars, words};
+use super::{Boundary, chars, words};
 
 /// The kinds of boundary, strongest first. The letters are those of the rule table in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,6 +116,10 @@ pub(super) struct Left {
     pub quoted: bool,
     /// Inside 《 and 》.
     pub titled: bool,
+    /// In a line that begins with "|".
+    pub table: bool,
+    /// No word has begun with a capital yet, other than "I".
+    pub uncased: bool,
     /// A quotation has just closed after a full stop: what is in parentheses after it is its source.
     pub cited: bool,
     /// The item of a list in this line, if the next one may begin here.
@@ -212,7 +216,8 @@ pub(super) fn goes_on(next: Next, word: &[u8], c: char, is_letter: bool) -> bool
 /// is none.
 pub(super) fn whole(next: Next, word: &[u8], blank: bool, c: char) -> &[u8] {
     let joined = match next {
-        Next::Sign => !blank && c != '.' && !chars::is_closer(c),
+        // "**" opens emphasis.
+        Next::Sign => !blank && c != '.' && (c == '*' || !chars::is_closer(c)),
         _ => !blank && (word.ends_with(b".") || word.ends_with(b")")),
     };
     match word {
@@ -236,6 +241,21 @@ pub(super) fn classify(left: Left, next: Next, word: &[u8]) -> Class {
         Mode::Inline | Mode::Display => formula(left),
         Mode::Code if matches!(left.term, Term::Comma | Term::Semicolon) => Class::Preposition,
         Mode::Code => Class::Word,
+    }
+}
+
+/// What stands behind `left` if nothing follows.
+pub(super) fn standing(left: Left) -> Boundary {
+    let goes_on = matches!(
+        left.abbreviation,
+        Abbreviation::Never | Abbreviation::Number | Abbreviation::Letter
+    );
+    match left.term {
+        Term::None | Term::Parenthesis => Boundary::Word,
+        _ if left.mode != Mode::Prose || left.marker => Boundary::Word,
+        term if term.is_end() && goes_on => Boundary::Word,
+        term if term.is_end() => Boundary::Sentence,
+        _ => Boundary::Clause,
     }
 }
 
@@ -288,14 +308,20 @@ fn prose(left: Left, next: Next, word: &[u8]) -> Class {
     }
     match left.term {
         Term::None => clause(left, next, word),
+        term if term.is_end() && left.table => Class::Comma,
         // The smiley takes the end with it.
         term if term.is_end() && next == Next::Smiley => Class::Word,
         term if term.is_end() && left.titled => Class::Comma,
         term if term.is_end() && left.cited && next == Next::Open => Class::Conjunction,
         Term::Stop => Class::Sentence,
         term if term.is_end() && next == Next::Sign && !word.is_empty() => Class::Comma,
+        Term::Mark if next == Next::Lower && left.uncased => Class::Sentence,
         Term::Mark | Term::Ellipsis if matches!(next, Next::Lower | Next::Relation) => Class::Comma,
         Term::Mark | Term::Ellipsis => Class::Sentence,
+        Term::Period if next == Next::Lower && left.uncased => match left.abbreviation {
+            Abbreviation::None => Class::Sentence,
+            _ => Class::Word,
+        },
         Term::Period => period(left.abbreviation, next, word),
         Term::Semicolon | Term::Colon | Term::WideColon | Term::Dash => Class::Strong,
         Term::Comma | Term::WideComma => Class::Comma,

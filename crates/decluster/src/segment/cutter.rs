@@ -136,6 +136,18 @@ impl Cutter {
         (self.run, self.word) = (self.at.end, self.at.end);
     }
 
+    /// Ends a block here if a sentence or a line may end here: for who would rather have it now than wait for what
+    /// follows, as in a silence. Where blocks end is then no longer a matter of the text alone.
+    pub fn flush(&mut self) {
+        let end = self.end();
+        let start = self.chooser.start().end;
+        if end.boundary <= Boundary::Sentence && end.end > start && self.ink > start {
+            self.waiting = None;
+            self.chooser.cut(end);
+            self.end_block(end);
+        }
+    }
+
     /// Every place known so far where the text may be cut, in order.
     pub fn edges(&self) -> &VecDeque<Edge> {
         &self.edges
@@ -363,7 +375,8 @@ impl Cutter {
     fn inside(&mut self, c: char, before: Script, script: Script) {
         let wide = script.without_blanks() || script == Script::WidePunctuation;
         if self.scanner.breaks_formula(c)
-            || (self.scanner.term() != Term::None || wide) && !continues(c, self.scanner.term())
+            || (self.scanner.term() != Term::None || wide)
+                && (!continues(c, self.scanner.term()) || self.scanner.opens(c))
         {
             let left = self.scanner.left();
             if let Some(class) = class::tight(left, self.scanner.is_closed(), c, wide) {
@@ -499,17 +512,15 @@ impl Cutter {
 
     /// What stands at the end of the text if nothing follows.
     fn standing(&self) -> Boundary {
-        let term = match self.waiting.map(|waiting| waiting.what) {
-            Some(What::Lines { count, mode }) => return class::lines(mode, count).into(),
+        match &self.waiting {
+            Some(Waiting { what: What::Lines { count, mode }, .. }) => {
+                class::lines(*mode, *count).into()
+            }
             // Blanks at the end change nothing.
-            Some(What::Blank(left)) => left.term,
-            _ if self.scanner.previous().is_none() => return Boundary::Paragraph,
-            _ => self.scanner.term(),
-        };
-        match term {
-            term if term.is_end() => Boundary::Sentence,
-            Term::None | Term::Parenthesis => Boundary::Word,
-            _ => Boundary::Clause,
+            Some(Waiting { what: What::Blank(left), .. }) => class::standing(*left),
+            _ if self.scanner.previous().is_none() => Boundary::Paragraph,
+            _ if self.scanner.term() == Term::None => Boundary::Word,
+            _ => class::standing(self.scanner.left()),
         }
     }
 }

@@ -85,7 +85,8 @@ pub struct SegmentConfig {
 impl SegmentConfig {
     /// The average size of a block, in tenths of a token: 40 to 640, default 124. Everything else scales
     /// with it; the largest block is about three times as large. Below 80 blocks come out larger than asked,
-    /// because text has too few places to cut.
+    /// because text has too few places to cut; with a large target smaller where paragraphs are short, since
+    /// they always end blocks.
     ///
     /// # Errors
     ///

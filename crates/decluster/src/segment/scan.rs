@@ -86,6 +86,47 @@ impl Short {
     }
 }
 
+/// Marks that open and close with the same sign, or with what opens elsewhere: which are open in this line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Opened {
+    /// `"`
+    quote: bool,
+    /// `*` or `**`
+    star: bool,
+    /// `_` or `__`
+    underscore: bool,
+    /// „ or ‚
+    low: bool,
+}
+
+impl Opened {
+    /// Takes a mark; true if it opens something.
+    fn push(&mut self, c: char, previous: Option<char>) -> bool {
+        let toggle = |open: &mut bool| {
+            if previous != Some(c) {
+                *open = !*open;
+            }
+            *open
+        };
+        match c {
+            '"' => toggle(&mut self.quote),
+            '*' => toggle(&mut self.star),
+            '_' => toggle(&mut self.underscore),
+            '„' | '‚' => {
+                self.low = true;
+                true
+            }
+            '“' | '‘' => !core::mem::take(&mut self.low),
+            _ => false,
+        }
+    }
+
+    /// Would [`push`](Self::push) say so?
+    fn would_open(mut self, c: char, previous: Option<char>) -> bool {
+        self.push(c, previous)
+    }
+}
+
 /// The state between two characters.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, not a state")]
@@ -103,13 +144,17 @@ pub(super) struct Scanner {
     /// The current word is the first of its line.
     first: bool,
     formula: Formula,
-    code: bool,
+    /// So many backticks opened the code we are in; none if we are not.
+    code: u8,
+    /// Backticks right before the next character.
+    ticks: u8,
     fence: Option<char>,
     /// Backticks or tildes at the start of this line, while there is nothing else.
-    ticks: u8,
+    fencing: u8,
     /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
     /// piece, since it is copied for each word.
     inside: Left,
+    opened: Opened,
     /// How the word before this one ended.
     last_term: Term,
     /// The word before this one ended with a letter and had more than one: "-" after it is a dash.
@@ -138,10 +183,12 @@ impl Default for Scanner {
             closed: false,
             first: true,
             formula: Formula::default(),
-            code: false,
-            fence: None,
+            code: 0,
             ticks: 0,
-            inside: Left::default(),
+            fence: None,
+            fencing: 0,
+            inside: Left { uncased: true, ..Left::default() },
+            opened: Opened::default(),
             last_term: Term::None,
             after_word: false,
             open: false,
@@ -243,6 +290,7 @@ impl Scanner {
             sign: self.sign(word),
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.script == Script::Thai,
+            uncased: self.inside.uncased && !is_capital(word),
             ..self.inside
         }
     }
@@ -281,7 +329,7 @@ impl Scanner {
     }
 
     pub(super) fn mode(&self) -> Mode {
-        if self.fence.is_some() || self.code {
+        if self.fence.is_some() || self.is_code() {
             return Mode::Code;
         }
         self.formula.mode()
@@ -291,8 +339,9 @@ impl Scanner {
         let blank_line = matches!(self.previous, Some('\n')) && c == '\n';
         self.formula.newline(blank_line);
         // An unclosed backtick must not swallow the rest of the text.
-        self.code = false;
-        self.ticks = 0;
+        (self.code, self.ticks, self.fencing) = (0, 0, 0);
+        self.opened = Opened::default();
+        self.inside.table = false;
         self.first = true;
         self.after_word = false;
         self.inside.quoted = false;
@@ -321,6 +370,7 @@ impl Scanner {
         };
         let last = self.word.short();
         self.formula.blank();
+        self.end_ticks();
         self.end_word();
         self.last = last;
     }
@@ -377,6 +427,7 @@ impl Scanner {
     }
 
     fn end_word(&mut self) {
+        self.inside.uncased = self.inside.uncased && !is_capital(self.word.bytes());
         self.last_term = self.term;
         self.last = Short::default();
         self.open = false;
@@ -390,12 +441,19 @@ impl Scanner {
     #[inline]
     fn ink(&mut self, c: char, script: Script) {
         self.fence_or_code(c);
-        if self.fence.is_none() && !self.code {
+        if self.fence.is_none() && !self.is_code() {
             self.formula.push(c, self.previous);
+        }
+        if self.ends_word_without_blank(script) {
+            self.word.clear();
+            self.unspaced = false;
         }
         if script.without_blanks() {
             self.unspaced = true;
             self.first = false;
+        }
+        if self.word.is_empty() {
+            self.inside.table |= self.first && c == '|';
         }
         if self.word.is_empty() && chars::is_opener(c) {
             self.open = matches!(c, '(' | '（');
@@ -437,28 +495,67 @@ impl Scanner {
         }
     }
 
+    /// A character of `script` begins a word, though no blank stands before it: after the marks of scripts
+    /// without blanks, their characters, and dashes.
+    fn ends_word_without_blank(&self, script: Script) -> bool {
+        let marked =
+            matches!(self.term, Term::Stop | Term::WideComma | Term::WideColon | Term::Dash);
+        script.is_of_words() && (marked || self.unspaced && !script.without_blanks())
+    }
+
     fn fence_or_code(&mut self, c: char) {
+        let tick = c == '`' && self.fence.is_none();
+        if tick {
+            self.ticks = self.ticks.saturating_add(1);
+        } else {
+            self.end_ticks();
+        }
         if !matches!(c, '`' | '~') {
-            self.ticks = u8::MAX; // the line has begun with something else
+            self.fencing = u8::MAX; // the line has begun with something else
             return;
         }
-        if c == '`' && self.fence.is_none() {
-            // Two toggles cancel out, so the first two of a fence leave no trace.
-            self.code = !self.code;
-        }
-        self.ticks = self.ticks.saturating_add(1);
-        if self.ticks == 3 {
-            self.code = false;
+        self.fencing = self.fencing.saturating_add(1);
+        if self.fencing == 3 {
+            (self.code, self.ticks) = (0, 0);
             self.fence = match self.fence {
                 None => Some(c),
                 Some(open) if open == c => None,
                 open => open,
             };
-            self.ticks = u8::MAX;
+            self.fencing = u8::MAX;
         }
     }
 
+    /// Backticks open code, and as many close it.
+    fn end_ticks(&mut self) {
+        if self.ticks > 0 {
+            self.code = match self.code {
+                0 => self.ticks,
+                open if open == self.ticks => 0,
+                open => open,
+            };
+            self.ticks = 0;
+        }
+    }
+
+    fn is_code(&self) -> bool {
+        match (self.code, self.ticks) {
+            (0, ticks) => ticks > 0,
+            (open, ticks) => open != ticks,
+        }
+    }
+
+    /// `c` would open something rather than close it. Told only after a stop that needs no blank: elsewhere a
+    /// blank says so.
+    pub(super) fn opens(&self, c: char) -> bool {
+        self.term == Term::Stop
+            && (self.opened.would_open(c, self.previous)
+                || matches!(c, '$' | '`') && self.mode() == Mode::Prose)
+    }
+
     fn punctuate(&mut self, c: char) {
+        let opens = self.opens(c);
+        self.opened.push(c, self.previous);
         let term = match c {
             '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,
             '.' if self.term == Term::Mark => Term::Mark,
@@ -477,6 +574,7 @@ impl Scanner {
             }
             // [...]: something is left out.
             ']' if matches!(self.word.bytes(), b"...]" | b"\xe2\x80\xa6]") => Term::None,
+            _ if opens => Term::None,
             _ if chars::is_closer(c) => return self.close(c),
             _ if c.is_ascii() => Term::None,
             _ if self.term.is_end() && (chars::is_smiley(c) || chars::is_note(c)) => {
@@ -503,6 +601,18 @@ impl Scanner {
             self.term = Term::Parenthesis;
         }
         self.closed = self.term != Term::None;
+    }
+}
+
+/// Begins with a capital. "I" and "I'm" do not count: some who write all in small letters have these.
+fn is_capital(word: &[u8]) -> bool {
+    match word {
+        [b'I'] | [b'I', b'\'' | b'.' | b',' | 0xe2, ..] => false,
+        [first, ..] if first.is_ascii() => first.is_ascii_uppercase(),
+        _ => {
+            let word = core::str::from_utf8(word).unwrap_or_default();
+            word.chars().next().is_some_and(char::is_uppercase)
+        }
     }
 }
 

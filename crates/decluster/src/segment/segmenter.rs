@@ -31,7 +31,7 @@ pub struct Segmenter {
 pub struct Block {
     /// Counts from 0.
     pub number: u64,
-    /// Its text, with the blank before it and the newlines after it.
+    /// Its text, with the blank before it and up to two newlines after it.
     pub text: String,
     /// Estimated tokens. Rounded so that the sum over blocks is the estimate of the whole.
     pub tokens: u32,
@@ -57,6 +57,30 @@ impl Segmenter {
             rest = after;
         }
         blocks
+    }
+
+    /// Gives what is held if a sentence or a line may end there, and nothing otherwise: for who would rather have
+    /// it now than wait for what follows, as when a stream falls silent. Where blocks end is then no longer
+    /// a matter of the text alone; everything else goes on.
+    ///
+    /// ```
+    /// use decluster::segment::{SegmentConfig, Segmenter};
+    /// let mut segmenter = Segmenter::new(SegmentConfig::default().sentences(true));
+    /// assert!(segmenter.push("So said Dr.").is_empty());
+    /// assert!(segmenter.flush().is_empty(), "more must follow");
+    /// segmenter.push(" Ito.");
+    /// assert_eq!(segmenter.flush()[0].text, "So said Dr. Ito.");
+    /// ```
+    pub fn flush(&mut self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        self.cutter.flush();
+        self.take(&mut blocks);
+        blocks
+    }
+
+    /// The text that has not been given out yet.
+    pub fn pending(&self) -> &str {
+        &self.pending
     }
 
     /// The text ends here; gives what is left. A `push` after that begins a new text.
