@@ -98,7 +98,10 @@ def test_a_push_after_the_end_begins_a_new_text() -> None:
 
 
 def test_blocks_are_near_the_target() -> None:
-    text = "The lease ends, and the queue hands out the job again, since nobody renewed it. " * 50
+    text = (
+        "The lease ends, and the queue hands out the job again, since nobody renewed it. So it is "
+        "done twice. Whoever reads the counter first wins the race, while all of the others wait. "
+    ) * 50
     for target in (6, 12.4, 30):
         blocks = blocks_of([text], target=target)
         mean = sum(block.tokens for block in blocks) / len(blocks)

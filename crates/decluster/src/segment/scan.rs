@@ -7,7 +7,7 @@ use super::formula::Formula;
 use super::markers::{self, Item};
 
 /// How much of a word is kept: longer than every listed word.
-pub(super) const WORD_BYTES: usize = 24;
+pub(super) const WORD_BYTES: usize = 21;
 
 /// The first bytes of a word.
 #[derive(Clone, Copy, Debug, Default)]
