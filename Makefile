@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors score bench-segment bench-peers clean
+.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -64,6 +64,11 @@ bench-peers: $(VENV)/.installed-peers
 vectors:
 	UPDATE_VECTORS=1 $(CARGO) test --locked --quiet -p decluster-tests --test vectors
 
+## Write the tables of the token estimate anew; needs the English words of Debian's wamerican.
+WORDS ?= /usr/share/dict/american-english
+vocabulary: $(VENV)/.installed-vocabulary
+	$(BIN)/python benches/vocabulary.py $(WORDS)
+
 clean:
 	rm -rf $(VENV) target
 
@@ -78,6 +83,10 @@ $(VENV)/.installed-demo: $(VENV)/bin/python $(RUST) $(PACKAGE)
 
 $(VENV)/.installed-test: $(VENV)/.installed-demo
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.installed-vocabulary: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --group vocabulary
 	touch $@
 
 $(VENV)/.installed-peers: $(VENV)/.installed-demo

@@ -18,6 +18,7 @@ mod markers;
 mod scan;
 mod segmenter;
 mod tokens;
+mod vocabulary;
 mod words;
 
 use core::fmt;
