@@ -126,7 +126,7 @@ parameters! {
     /// The same in `block`, for a short horizon.
     horizon_part_block: Thousandths = 320, 50, 4_000;
     /// The same in both, for a long horizon.
-    horizon_part_long: Thousandths = 400, 50, 4_000;
+    horizon_part_long: Thousandths = 390, 50, 4_000;
     /// What is kept back in `word`, to drip word by word through a silence that is longer than expected.
     reserve_word: MilliTokens = 4_000, 0, 1_000_000;
     /// What is kept back in `block`, where the next block must be complete to go.
