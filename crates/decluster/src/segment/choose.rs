@@ -2,30 +2,28 @@
 //! that keeps the average near the target.
 
 use super::class::Class;
-use super::tokens::TOKEN;
+use super::tokens;
 use super::{Boundary, Edge, SegmentConfig};
 
 /// Decides, boundary by boundary, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Chooser {
-    target: u64,
+    target: u32,
     /// No block is larger.
-    cap: u64,
+    cap: u32,
     /// How much may follow a candidate before it is an end.
-    confirm: u64,
+    confirm: u32,
     thresholds: Thresholds,
     /// The end of the last block.
     start: Edge,
     candidate: Option<Candidate>,
-    /// The last blank of a sentence that may have to be cut.
-    blank: Option<Edge>,
     level: bool,
     sentences: bool,
     /// Sum of (tokens - target) over the blocks, in sixteenths, clamped.
     excess: i64,
 }
 
-/// A boundary where the block ends unless its sentence ends soon.
+/// A boundary where the block ends unless its sentence ends soon; of a sentence alone, where it would be cut.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     at: Edge,
@@ -38,7 +36,7 @@ type Thresholds = [u16; Class::COUNT];
 
 impl Chooser {
     pub(super) fn new(config: SegmentConfig, start: Edge) -> Self {
-        let target = u64::from(config.target_tenths()) * TOKEN / 10;
+        let target = config.target_tenths() * TOKEN / 10;
         let (level, sentences) =
             (config.is_level() && !config.is_sentences(), config.is_sentences());
         let (cap, confirm, thresholds) = if sentences {
@@ -53,7 +51,6 @@ impl Chooser {
             thresholds,
             start,
             candidate: None,
-            blank: None,
             level,
             sentences,
             excess: 0,
@@ -72,12 +69,12 @@ impl Chooser {
 
     /// No block is larger, in sixteenths of a token.
     pub(super) fn cap(&self) -> u64 {
-        self.cap
+        self.cap.into()
     }
 
     /// No block ends before the text has more tokens than this, unless a boundary is offered.
     pub(super) fn quiet_until(&self) -> u64 {
-        let cap = self.start.tokens + self.cap;
+        let cap = self.start.tokens + self.cap();
         self.candidate.map_or(cap, |candidate| cap.min(candidate.until))
     }
 
@@ -97,25 +94,26 @@ impl Chooser {
         if n < u64::from(self.thresholds[class as usize]) {
             return None;
         }
-        match class {
-            Class::Paragraph | Class::Line | Class::Sentence => Some(self.cut(at)),
-            Class::Row if self.sentences => Some(self.cut(at)),
-            Class::Word if self.sentences => {
-                self.blank = Some(at);
-                None
-            }
-            Class::Word => self.candidate.is_none().then(|| self.cut(at)),
-            _ => {
-                let candidate = Candidate { at, until: at.tokens + self.confirm };
-                self.candidate.get_or_insert(candidate);
-                None
-            }
+        let cuts = match class {
+            Class::Paragraph | Class::Line | Class::Sentence => true,
+            Class::Row => self.sentences,
+            Class::Word => !self.sentences && self.candidate.is_none(),
+            _ => false,
+        };
+        if cuts {
+            return Some(self.cut(at));
         }
+        // The first clause, and until there is one, the last blank of a sentence that may have to be cut.
+        let better = self.candidate.is_none_or(|candidate| candidate.at.boundary == Boundary::Word);
+        if better && (class != Class::Word || self.sentences) {
+            self.candidate = Some(Candidate { at, until: at.tokens + u64::from(self.confirm) });
+        }
+        None
     }
 
-    /// The block is at its limit: the candidate if there is one, else a blank, else `at`.
+    /// The block is at its limit: the candidate if there is one, else `at`.
     pub(super) fn force(&mut self, at: Edge) -> Edge {
-        let at = self.candidate().or(self.blank).unwrap_or(at);
+        let at = self.candidate().unwrap_or(at);
         self.cut(at)
     }
 
@@ -123,11 +121,11 @@ impl Chooser {
     pub(super) fn cut(&mut self, at: Edge) -> Edge {
         let size = (at.tokens - self.start.tokens).cast_signed();
         self.start = at;
-        (self.candidate, self.blank) = (None, None);
+        self.candidate = None;
         if self.level {
-            let bound = scale(EXCESS_MAX, self.target).cast_signed();
+            let bound = i64::from(scale(EXCESS_MAX, self.target));
             let kept = self.excess - self.excess / FORGETTING;
-            self.excess = (kept + size - self.target.cast_signed()).clamp(-bound, bound);
+            self.excess = (kept + size - i64::from(self.target)).clamp(-bound, bound);
             self.thresholds = thresholds(shift(self.excess, self.target), self.target);
         }
         at
@@ -135,18 +133,18 @@ impl Chooser {
 }
 
 /// How far the integrator moves the thresholds: against the excess, within bounds.
-fn shift(excess: i64, target: u64) -> i64 {
-    let bound = scale(SHIFT_MAX, target).cast_signed();
+fn shift(excess: i64, target: u32) -> i64 {
+    let bound = i64::from(scale(SHIFT_MAX, target));
     (-excess * GAIN_PERCENT / 100).clamp(-bound, bound)
 }
 
-fn thresholds(shift: i64, target: u64) -> Thresholds {
+fn thresholds(shift: i64, target: u32) -> Thresholds {
     // Sentences and lines move least, since they are what a block should be; commas most. The last resorts
     // move less than commas, lest they come first.
     let comma = if shift > 0 { 2 * shift } else { shift * 3 / 2 };
-    let from = |tokens: u64, shift: i64, least: u64| {
-        let limit = scale(tokens * TOKEN, target).cast_signed() + shift;
-        limit.max(scale(least * TOKEN, target).cast_signed()) as u16
+    let from = |tokens: u32, shift: i64, least: u32| {
+        let limit = i64::from(scale(tokens * TOKEN, target)) + shift;
+        limit.max(scale(least * TOKEN, target).into()) as u16
     };
     let mut thresholds = [0; Class::COUNT];
     thresholds[Class::Line as usize] = from(2, shift / 2, 2);
@@ -161,7 +159,7 @@ fn thresholds(shift: i64, target: u64) -> Thresholds {
 }
 
 /// The thresholds are written for the default target; they keep their proportion to it.
-fn scale(sixteenths: u64, target: u64) -> u64 {
+fn scale(sixteenths: u32, target: u32) -> u32 {
     sixteenths * target / DEFAULT_TARGET
 }
 
@@ -177,12 +175,14 @@ impl From<Class> for Boundary {
     }
 }
 
+/// Sixteenths in one token.
+const TOKEN: u32 = tokens::TOKEN as u32;
 /// 12.4 tokens.
-const DEFAULT_TARGET: u64 = 124 * TOKEN / 10;
+const DEFAULT_TARGET: u32 = 124 * TOKEN / 10;
 /// Three times the target, so that a cut in the middle of a word is rare.
-const CAP: u64 = 36 * TOKEN;
+const CAP: u32 = 36 * TOKEN;
 /// More than any sentence that is read aloud in one go. A formula or a table may be longer.
-const SENTENCE_CAP: u64 = 256 * TOKEN;
+const SENTENCE_CAP: u32 = 256 * TOKEN;
 /// Every sentence and line; a clause only where the block may have to be cut; nothing else.
 const SENTENCE_THRESHOLDS: Thresholds = {
     let mut thresholds = [0; Class::COUNT];
@@ -194,11 +194,11 @@ const SENTENCE_THRESHOLDS: Thresholds = {
     thresholds
 };
 /// A clause cut closer than this to the sentence's end would leave a stub.
-const CONFIRM: u64 = 7 * TOKEN / 4;
+const CONFIRM: u32 = 7 * TOKEN / 4;
 /// Five blocks' worth: what the average owes is forgotten beyond that.
-const EXCESS_MAX: u64 = 60 * TOKEN;
+const EXCESS_MAX: u32 = 60 * TOKEN;
 /// A comma cut comes no earlier than at 6 tokens, no later than at 14.
-const SHIFT_MAX: u64 = 6 * TOKEN;
+const SHIFT_MAX: u32 = 6 * TOKEN;
 /// A block in so many of what is owed is forgiven: a stream of long sentences may have slightly larger blocks.
 const FORGETTING: i64 = 48;
 const GAIN_PERCENT: i64 = 35;
@@ -207,8 +207,8 @@ const GAIN_PERCENT: i64 = 35;
 mod tests {
     use super::*;
 
-    fn tokens(class: Class, shift: i64, target: u64) -> u64 {
-        u64::from(thresholds(shift, target)[class as usize]) / TOKEN
+    fn tokens(class: Class, shift: i64, target: u32) -> u32 {
+        u32::from(thresholds(shift, target)[class as usize]) / TOKEN
     }
 
     #[test]
@@ -224,17 +224,17 @@ mod tests {
     fn the_integrator_leans_against_the_excess() {
         assert_eq!(shift(0, DEFAULT_TARGET), 0);
         assert_eq!(shift(100, DEFAULT_TARGET), -GAIN_PERCENT);
-        assert_eq!(shift(-100_000, DEFAULT_TARGET), SHIFT_MAX.cast_signed());
+        assert_eq!(shift(-100_000, DEFAULT_TARGET), i64::from(SHIFT_MAX));
     }
 
     #[test]
     fn no_shift_brings_a_last_resort_before_a_comma() {
-        let bound = SHIFT_MAX.cast_signed();
+        let bound = i64::from(SHIFT_MAX);
         for shift in -bound..=bound {
             let limit = |class| thresholds(shift, DEFAULT_TARGET)[class as usize];
             let [comma, preposition, word] =
                 [Class::Comma, Class::Preposition, Class::Word].map(limit);
-            assert!(comma.max(preposition) <= word && u64::from(word) < CAP, "{shift}");
+            assert!(comma.max(preposition) <= word && u32::from(word) < CAP, "{shift}");
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) struct Formula {
     /// What the formula so far ends with.
     sign: Sign,
     /// The name behind a backslash, while it lasts.
-    command: Option<Word>,
+    command: Option<Word<COMMAND_BYTES>>,
     /// Open braces. TeX breaks nothing inside.
     depth: u8,
 }
@@ -162,6 +162,9 @@ impl Formula {
         }
     }
 }
+
+/// As long as the longest command that is listed, `\Longrightarrow`.
+const COMMAND_BYTES: usize = 14;
 
 #[cfg(test)]
 mod tests {

@@ -9,15 +9,21 @@ use super::markers::{self, Item};
 /// How much of a word is kept: longer than every listed word.
 pub(super) const WORD_BYTES: usize = 21;
 
-/// The first bytes of a word.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Word {
-    bytes: [u8; WORD_BYTES],
+/// The first `N` bytes of a word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<const N: usize = WORD_BYTES> {
+    bytes: [u8; N],
     kept: u8,
     overflow: bool,
 }
 
-impl Word {
+impl<const N: usize> Default for Word<N> {
+    fn default() -> Self {
+        Self { bytes: [0; N], kept: 0, overflow: false }
+    }
+}
+
+impl<const N: usize> Word<N> {
     pub(super) fn clear(&mut self) {
         self.kept = 0;
         self.overflow = false;
@@ -25,7 +31,7 @@ impl Word {
 
     pub(super) fn push(&mut self, c: char) {
         let at = usize::from(self.kept);
-        if self.overflow || at + c.len_utf8() > WORD_BYTES {
+        if self.overflow || at + c.len_utf8() > N {
             self.overflow = true;
             return;
         }
@@ -47,7 +53,7 @@ impl Word {
 
     /// So many bytes more are kept.
     pub(super) fn room(&self) -> usize {
-        if self.overflow { 0 } else { WORD_BYTES - usize::from(self.kept) }
+        if self.overflow { 0 } else { N - usize::from(self.kept) }
     }
 
     /// The word; nothing if it is longer than any listed word.
