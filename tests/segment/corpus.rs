@@ -99,10 +99,11 @@ fn blocks_are_near_the_target_and_mostly_sentences() {
         "{count} blocks, mean {mean}/100, traces near it {even}/{long}, \
          whole {whole}, forced {forced}, largest {largest}"
     );
-    assert!((1180..=1300).contains(&mean));
-    assert!(even * 100 >= long * 80);
-    assert!(whole * 100 >= count * 65);
-    assert!(forced * 100 < count * 4);
+    // By the estimate; tests/python/test_segment_corpus.py counts true tokens.
+    assert!((1220..=1260).contains(&mean));
+    assert!(even * 100 >= long * 92);
+    assert!(whole * 100 >= count * 70);
+    assert!(forced * 1000 <= count * 15);
     assert!(largest <= 36);
 }
 
@@ -112,7 +113,7 @@ fn other_targets_are_met_too() {
     if traces.is_empty() {
         return;
     }
-    for target in [80, 250] {
+    for target in [80, 200, 400, 640] {
         let config = SegmentConfig::default().target_tenths_of_token(target).unwrap_or_default();
         let (mut count, mut tokens) = (0, 0);
         for (_, text) in traces.iter().step_by(5) {
@@ -122,6 +123,6 @@ fn other_targets_are_met_too() {
         }
         let tenths = tokens * 10 / count;
         println!("target {target}/10: mean {tenths}/10");
-        assert!(tenths.abs_diff(target as usize) * 100 <= target as usize * 20);
+        assert!(tenths.abs_diff(target as usize) * 100 <= target as usize * 12);
     }
 }

@@ -24,6 +24,7 @@ const PARTS: &[&str] = &[
     ":",
     "-",
     "—",
+    "–",
     "…",
     "1",
     "2.5",
@@ -100,15 +101,18 @@ fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         6 => proptest::sample::select(PARTS).prop_map(str::to_owned),
         1 => (proptest::sample::select(PARTS), 1..80_usize).prop_map(|(part, n)| part.repeat(n)),
+        3 => proptest::sample::select(PARTS).prop_map(|part| format!("{part} ")),
         1 => any::<char>().prop_map(String::from),
     ];
     proptest::collection::vec(part, 0..160).prop_map(|parts| parts.concat())
 }
 
 fn config() -> impl Strategy<Value = SegmentConfig> {
-    (prop_oneof![3 => Just(124_u32), 1 => 40..=640_u32], any::<bool>()).prop_map(
-        |(target, level)| {
-            SegmentConfig::default().target_tenths_of_token(target).unwrap_or_default().level(level)
+    (prop_oneof![3 => Just(124_u32), 1 => 40..=640_u32], any::<bool>(), any::<bool>()).prop_map(
+        |(target, level, sentences)| {
+            let config =
+                SegmentConfig::default().target_tenths_of_token(target).unwrap_or_default();
+            config.level(level).sentences(sentences)
         },
     )
 }

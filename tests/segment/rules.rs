@@ -139,6 +139,12 @@ fn formulas_hold_no_sentences() {
 }
 
 #[test]
+fn displays_break_after_commands() {
+    let text = "\\[ a_1 \\cdot a_2 \\cdot a_3 \\implies b_1 \\cdot b_2 \\cdot b_3 \\]\n";
+    assert!(blocks(text)[0].text.ends_with("\\implies"), "{:?}", blocks(text));
+}
+
+#[test]
 fn displays_break_after_a_relation() {
     let text = "\\[ a_1 + a_2 + a_3 = b_1 + b_2 + b_3 \\leq c_1 + c_2 + c_3 \\]\n";
     let blocks = blocks(text);

@@ -111,11 +111,7 @@ fn initials() {
 
 #[test]
 fn pronouns() {
-    all(&[
-        "They went home, and so did I.¦ Nobody minded.",
-        "She is taller than I.¦ Measure us.",
-        "Louis I. Kahn built it.",
-    ]);
+    all(&["They went home, and so did I.¦ Nobody minded.", "Louis I. Kahn built it."]);
 }
 
 #[test]

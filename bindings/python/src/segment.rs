@@ -29,9 +29,9 @@ use std::sync::{Mutex, PoisonError};
 /// A block is known a token or two behind its end; one that ends with two newlines, at once. In a
 /// silence, `flush` gives what may be complete.
 ///
-/// `target` is 4 to 64, in steps of 0.1. The largest block is about three times as large. Paragraphs
-/// always end blocks, so where they are short, blocks are smaller than a large target; below 8 they are
-/// larger, since text has too few places to cut. `level`
+/// `target` is 4 to 64, in steps of 0.1. The largest block is about three times as large. Below 8
+/// blocks come out larger than asked, since text has too few places to cut. Up to the default an empty
+/// line always ends a block; with larger targets short paragraphs are joined, as sentences are. `level`
 /// keeps the average of the whole text near the target, at the price of a few sentences cut at a
 /// comma; without it dense text has larger blocks. It says nothing of sentences.
 ///

@@ -142,11 +142,16 @@ fn thresholds(shift: i64, target: u32) -> Thresholds {
     // Sentences and lines move least, since they are what a block should be; commas most. The last resorts
     // move less than commas, lest they come first.
     let comma = if shift > 0 { 2 * shift } else { shift * 3 / 2 };
+    // Text has its own sizes of sentences and paragraphs: blocks larger than those have to join them.
+    let beyond = i64::from(target.saturating_sub(DEFAULT_TARGET));
     let from = |tokens: u32, shift: i64, least: u32| {
-        let limit = i64::from(scale(tokens * TOKEN, target)) + shift;
+        let scaled = i64::from(scale(tokens * TOKEN, target));
+        let joined = i64::from(tokens * TOKEN) + beyond * JOINED_PERCENT / 100;
+        let limit = if beyond > 0 { scaled.max(joined) } else { scaled } + shift;
         limit.max(scale(least * TOKEN, target).into()) as u16
     };
     let mut thresholds = [0; Class::COUNT];
+    thresholds[Class::Paragraph as usize] = (beyond * PARAGRAPH_PERCENT / 100) as u16;
     thresholds[Class::Line as usize] = from(2, shift / 2, 2);
     thresholds[Class::Sentence as usize] = from(3, shift / 3, 2);
     thresholds[Class::Row as usize] = from(6, shift, 2);
@@ -195,6 +200,10 @@ const SENTENCE_THRESHOLDS: Thresholds = {
 };
 /// A clause cut closer than this to the sentence's end would leave a stub.
 const CONFIRM: u32 = 7 * TOKEN / 4;
+/// How much of what a target exceeds the default is added to the thresholds of sentences and lines, and of
+/// paragraphs.
+const JOINED_PERCENT: i64 = 100;
+const PARAGRAPH_PERCENT: i64 = 80;
 /// Five blocks' worth: what the average owes is forgotten beyond that.
 const EXCESS_MAX: u32 = 60 * TOKEN;
 /// A comma cut comes no earlier than at 6 tokens, no later than at 14.

@@ -144,6 +144,8 @@ pub(super) enum Next {
     Sign,
     /// An emoji ends the sentence before it.
     Smiley,
+    /// A formula or money, which may follow an abbreviation ("s.t. $x$").
+    Formula,
     Other,
 }
 
@@ -153,6 +155,7 @@ impl Next {
             '(' | '（' => Self::Open,
             '=' | '→' | '≤' | '≥' | '≈' | '⇒' => Self::Relation,
             '»' => Self::Close,
+            '$' | '\\' => Self::Formula,
             '.' | '/' | '*' | '-' | '–' | '—' | '+' | '×' | '÷' | '&' => Self::Sign,
             'a'..='z' => Self::Lower,
             'A'..='Z' => Self::Letter,
@@ -360,6 +363,7 @@ fn period(abbreviation: Abbreviation, next: Next, word: &[u8]) -> Class {
         }
         (_, Next::Lower) => Class::Word,
         (Abbreviation::Number, Next::Letter) if is_roman(word) => Class::Word,
+        (Abbreviation::Number | Abbreviation::Maybe, Next::Formula) => Class::Word,
         (Abbreviation::Capitals, Next::Letter) if words::TITLES.has(word) => Class::Sentence,
         (Abbreviation::Maybe | Abbreviation::Capitals, Next::Letter)
             if !words::OPENERS.has(word) =>
@@ -370,7 +374,9 @@ fn period(abbreviation: Abbreviation, next: Next, word: &[u8]) -> Class {
         (Abbreviation::Maybe | Abbreviation::Capitals | Abbreviation::Letter, Next::Open) => {
             Class::Conjunction
         }
-        (Abbreviation::Letter, Next::Letter) if !has_second_letter(word) => Class::Word,
+        (Abbreviation::Letter, Next::Letter) if !has_second_letter(word) || word == b"Chr" => {
+            Class::Word
+        }
         (Abbreviation::Ordinal, Next::Letter) if words::AFTER_ORDINAL.has(word) => Class::Word,
         _ => Class::Sentence,
     }
@@ -448,8 +454,6 @@ pub(super) fn abbreviation(before: &[u8], word: &[u8]) -> Abbreviation {
     } else if word[0].is_ascii_digit() {
         let day = word.len() <= 2 && word.iter().all(u8::is_ascii_digit);
         return if day { Abbreviation::Ordinal } else { Abbreviation::None };
-    } else if word == b"I" && words::BEFORE_PRONOUN.has(before) {
-        return Abbreviation::None;
     }
     let word = core::str::from_utf8(word).unwrap_or_default();
     let mut letters = word.chars();

@@ -497,10 +497,10 @@ impl Cutter {
         if self.newest.end == edge.end {
             self.newest = edge;
         }
-        if let Some(last) = self.edges.back_mut()
-            && last.end == edge.end
-        {
-            last.boundary = edge.boundary;
+        // Nearly always the last one; a dash may stand behind it.
+        let behind = self.edges.iter_mut().rev().take_while(|known| known.end >= edge.end);
+        if let Some(known) = behind.last().filter(|known| known.end == edge.end) {
+            known.boundary = edge.boundary;
         }
     }
 

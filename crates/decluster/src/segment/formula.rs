@@ -16,6 +16,18 @@ pub(super) struct Formula {
     command: Option<Word<COMMAND_BYTES>>,
     /// Open braces. TeX breaks nothing inside.
     depth: u8,
+    /// How far what comes looks like a new sentence.
+    prose: Prose,
+}
+
+/// Between two `$` in a line: ". So", which no formula has. The first was none, but `$PATH` or a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Prose {
+    #[default]
+    No,
+    Stop,
+    Blank,
+    Capital,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +53,9 @@ impl Formula {
         let before = self.math;
         self.math = self.after(c, previous);
         self.backslash = c == '\\' && !self.backslash;
+        if self.math == Math::Inline && self.is_prose(c) {
+            self.math = Math::None;
+        }
         if self.math != Math::None {
             self.read(c);
         } else if before != Math::None {
@@ -48,11 +63,32 @@ impl Formula {
         }
     }
 
+    /// [`push`](Self::push) for ASCII letters after an ASCII letter.
+    #[inline]
+    pub(super) fn letters(&mut self, run: &[u8]) {
+        if self.math != Math::None {
+            for letter in run {
+                self.push(char::from(*letter), Some('a'));
+            }
+        }
+    }
+
     pub(super) fn blank(&mut self) {
         self.backslash = false;
+        self.prose = if self.prose == Prose::Stop { Prose::Blank } else { Prose::No };
         if self.math == Math::Dollar {
             *self = Self::default();
         }
+    }
+
+    fn is_prose(&mut self, c: char) -> bool {
+        let begins = self.prose == Prose::Capital && c.is_lowercase();
+        self.prose = match (c, self.prose) {
+            ('.' | '!' | '?', _) => Prose::Stop,
+            (_, Prose::Blank) if c.is_uppercase() => Prose::Capital,
+            _ => Prose::No,
+        };
+        begins
     }
 
     /// No formula holds an empty line, and one within a line no newline: unclosed, it must not swallow the rest
@@ -192,6 +228,8 @@ mod tests {
         assert_eq!(read("$$\na\n\nb").mode(), Mode::Prose);
         assert_eq!(read("\\[ a \\\\[2pt]").mode(), Mode::Display);
         assert_eq!(read("\\( a \\) b").mode(), Mode::Prose);
+        assert_eq!(read("$x = 3. Y = 4").mode(), Mode::Inline);
+        assert_eq!(read("The $PATH is unset. So we").mode(), Mode::Prose);
     }
 
     #[test]

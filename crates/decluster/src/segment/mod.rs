@@ -86,8 +86,8 @@ pub struct SegmentConfig {
 impl SegmentConfig {
     /// The average size of a block, in tenths of a token: 40 to 640, default 124. Everything else scales
     /// with it; the largest block is about three times as large. Below 80 blocks come out larger than asked,
-    /// because text has too few places to cut; with a large target smaller where paragraphs are short, since
-    /// they always end blocks.
+    /// because text has too few places to cut. Up to the default an empty line always ends a block; with larger
+    /// targets short paragraphs are joined, as sentences are.
     ///
     /// # Errors
     ///

@@ -157,6 +157,8 @@ pub(super) struct Scanner {
     fence: Option<char>,
     /// Backticks or tildes at the start of this line, while there is nothing else.
     fencing: u8,
+    /// This line opens the fence.
+    opens_fence: bool,
     /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
     /// piece, since it is copied for each word.
     inside: Left,
@@ -193,6 +195,7 @@ impl Default for Scanner {
             ticks: 0,
             fence: None,
             fencing: 0,
+            opens_fence: false,
             inside: Left { uncased: true, ..Left::default() },
             opened: Opened::default(),
             last_term: Term::None,
@@ -218,9 +221,11 @@ impl Scanner {
         self.script = script;
     }
 
-    /// [`push`](Self::push) for ASCII letters after an ASCII letter, which change nothing but the word.
+    /// [`push`](Self::push) for ASCII letters after an ASCII letter, which change nothing but the word and the
+    /// formula.
     pub(super) fn letters(&mut self, run: &[u8]) {
         self.word.extend(run);
+        self.formula.letters(run);
         self.previous = run.last().copied().map(char::from);
     }
 
@@ -242,8 +247,8 @@ impl Scanner {
         self.first = false;
         self.dots = 0;
         self.may_be_item = !self.item_before_letter().is_none();
-        // No other letter begins the second half of what is listed as two words, or a pronoun.
-        let last = if matches!(first, 'I' | 'e') { self.word.short() } else { Short::default() };
+        // No other letter begins the second half of what is listed as two words.
+        let last = if first == 'e' { self.word.short() } else { Short::default() };
         self.end_word();
         self.last = last;
         self.word.push(first);
@@ -342,10 +347,12 @@ impl Scanner {
     }
 
     fn newline(&mut self, c: char) {
-        let blank_line = matches!(self.previous, Some('\n')) && c == '\n';
-        self.formula.newline(blank_line);
+        let second_half = c == '\n' && self.previous == Some('\r');
+        let empty_line = self.first && self.word.is_empty() && !second_half;
+        self.formula.newline(empty_line);
         // An unclosed backtick must not swallow the rest of the text.
         (self.code, self.ticks, self.fencing) = (0, 0, 0);
+        self.opens_fence = false;
         self.opened = Opened::default();
         self.inside.table = false;
         self.first = true;
@@ -368,8 +375,11 @@ impl Scanner {
         if marker && !self.item.is_bullet() {
             self.item = Item::of(self.word.bytes(), self.open);
         }
-        // A marker may follow a marker: "- 1. a", "## 3. b".
+        // A marker may follow a marker: "- 1. a", "## 3. b"; and so may a fence.
         self.first = marker;
+        if marker {
+            self.fencing = 0;
+        }
         self.dots = match self.word.bytes() {
             b"." => self.dots.saturating_add(1),
             _ => u8::from(self.term == Term::Period),
@@ -510,6 +520,10 @@ impl Scanner {
     }
 
     fn fence_or_code(&mut self, c: char) {
+        if c == '`' && self.fence == Some('`') && self.fencing == u8::MAX && self.opens_fence {
+            // ```x``` in a line is no fence: what stands behind that of a fence holds no backtick.
+            (self.fence, self.code, self.opens_fence) = (None, 3, false);
+        }
         let tick = c == '`' && self.fence.is_none();
         if tick {
             self.ticks = self.ticks.saturating_add(1);
@@ -524,7 +538,10 @@ impl Scanner {
         if self.fencing == 3 {
             (self.code, self.ticks) = (0, 0);
             self.fence = match self.fence {
-                None => Some(c),
+                None => {
+                    self.opens_fence = true;
+                    Some(c)
+                }
                 Some(open) if open == c => None,
                 open => open,
             };
@@ -563,6 +580,8 @@ impl Scanner {
         let opens = self.opens(c);
         self.opened.push(c, self.previous);
         let term = match c {
+            // `\)` and `\]` close what may be a sentence's end.
+            '\\' if self.term.is_end() && self.mode() != Mode::Prose => return,
             '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,
             '.' if self.term == Term::Mark => Term::Mark,
             '.' => Term::Period,

@@ -150,7 +150,6 @@ pub(super) static NEVER: List = List::new(&[
     "evtl",
     "exkl",
     "f.eks",
-    "gem",
     "ggf",
     "hab",
     "i.e",
@@ -216,16 +215,16 @@ pub(super) static NEVER: List = List::new(&[
 
 /// Do not end a sentence before a number.
 pub(super) static NUMBER: List = List::new(&[
-    "Abb", "Abr", "Abs", "Ago", "Alg", "Anh", "Anm", "Apt", "Art", "Aufl", "Bd", "Bldg", "Cap",
-    "Ch", "Cor", "Def", "Dic", "Ene", "Eq", "Eqs", "Ex", "Fig", "Figs", "Fri", "Jg", "Jue", "Kap",
-    "Lem", "Lun", "Mié", "N.º", "No", "Nos", "Nr", "N°", "Nº", "Núm", "Op", "Prop", "Pt", "Pág",
-    "Rm", "Rn", "S", "Sec", "Ste", "Str", "Sáb", "Tab", "Tel", "Thm", "Thu", "Thur", "Thurs",
-    "Tue", "Tues", "Vie", "Vol", "Ziff", "abr", "ago", "art", "blz", "cap", "ch", "chap", "dic",
-    "ed", "ene", "eq", "feb", "fig", "gen", "gio", "giu", "godz", "jue", "jul", "jun", "lug",
-    "lun", "mag", "mar", "mié", "n.º", "no", "nos", "nov", "nr", "n°", "nº", "núm", "oct", "op",
-    "ott", "p", "pag", "para", "paras", "pars", "pg", "pp", "pt", "pág", "págs", "párr", "párrf",
-    "sec", "sep", "str", "sáb", "séc", "tel", "ver", "vers", "vie", "vol", "éd", "Кв", "гл", "д",
-    "изд", "кв", "л", "п", "пп", "рис", "с", "стр", "т", "табл", "ч",
+    "Abb", "Abr", "Abs", "Ago", "Alg", "Anh", "Anm", "App", "Apt", "Art", "Aufl", "Av", "Bd",
+    "Bldg", "Ca", "Cap", "Ch", "Cor", "Def", "Dic", "Ene", "Eq", "Eqs", "Ex", "Fig", "Figs", "Fri",
+    "Jg", "Jue", "Kap", "Lem", "Lun", "Mié", "N.º", "No", "Nos", "Nr", "N°", "Nº", "Núm", "Op",
+    "Prop", "Pt", "Pág", "Rm", "Rn", "S", "Sec", "Ste", "Str", "Sáb", "Tab", "Tel", "Thm", "Thu",
+    "Thur", "Thurs", "Tue", "Tues", "Ul", "Vie", "Vol", "Ziff", "abr", "art", "blz", "cap", "ch",
+    "chap", "dic", "ed", "ene", "eq", "feb", "fig", "gen", "gio", "giu", "godz", "jue", "jul",
+    "jun", "lug", "lun", "mag", "mar", "mié", "n.º", "no", "nos", "nov", "nr", "n°", "nº", "núm",
+    "oct", "op", "ott", "p", "pag", "para", "paras", "pars", "pg", "pp", "pt", "pág", "págs",
+    "párr", "párrf", "sec", "sep", "str", "sáb", "séc", "tel", "ver", "vers", "vie", "vol", "éd",
+    "Кв", "гл", "д", "изд", "кв", "л", "п", "пп", "рис", "с", "стр", "т", "табл", "ч",
 ]);
 
 /// May end a sentence; do when a common opener follows.
@@ -234,13 +233,13 @@ pub(super) static MAYBE: List = List::new(&[
     "Corp", "D.C", "Dec", "Dept", "EE", "Esq", "FF", "Feb", "HH", "Hwy", "Inc", "Intl", "JJ",
     "Jan", "Jh", "Jhd", "Jr", "Jul", "Jun", "LLC", "LLP", "Ltd", "M.A", "M.D", "M.Sc", "Mar",
     "Mfg", "Min", "Mio", "Mrd", "Natl", "Nov", "OO", "Oct", "Ph.D", "Pty", "RR", "Rd", "Sek",
-    "Sep", "Sept", "Sr", "Std", "Tsd", "UU", "Univ", "a.m", "al", "approx", "av", "co", "dept",
-    "ecc", "enz", "est", "etc", "ex", "excl", "ft", "geb", "gest", "govt", "hrs", "incl", "itd",
-    "itp", "lb", "lbs", "m.fl", "m.m", "max", "min", "mins", "misc", "mld", "mln", "nl", "np",
-    "o.ä", "osv", "oz", "p.m", "resp", "st", "tbsp", "tsp", "tys", "u.v.m", "u.ä", "usf", "usw",
-    "verh", "yr", "yrs", "zł", "św", "вв", "г", "гг", "дол", "долл", "др", "кв.м", "коп", "куб",
-    "мин", "млн", "млрд", "обл", "пр", "руб", "сек", "см", "ср", "ст", "т.д", "т.п", "т.ч", "тел",
-    "тыс", "чел",
+    "Sep", "Sept", "Sr", "Std", "Tsd", "UU", "Univ", "a.e", "a.m", "al", "approx", "av", "co",
+    "dept", "ecc", "enz", "est", "etc", "ex", "excl", "ft", "geb", "gest", "govt", "hrs", "i.i.d",
+    "incl", "itd", "itp", "lb", "lbs", "m.fl", "m.m", "max", "min", "mins", "misc", "mld", "mln",
+    "n.Chr", "nl", "np", "o.ä", "osv", "oz", "p.m", "resp", "s.t", "st", "tbsp", "tsp", "tys",
+    "u.v.m", "u.ä", "usf", "usw", "v.Chr", "verh", "w.r.t", "yr", "yrs", "zł", "św", "вв", "г",
+    "гг", "дол", "долл", "др", "кв.м", "коп", "куб", "мин", "млн", "млрд", "обл", "пр", "руб",
+    "сек", "см", "ср", "ст", "т.д", "т.п", "т.ч", "тел", "тыс", "чел",
 ]);
 
 /// Follow an ordinal in German ("12. Juni"), so that the dot is not a full stop.
@@ -290,10 +289,6 @@ pub(super) static AFTER_ORDINAL: List = List::new(&[
 /// Begin a sentence when capitals with dots stand before them ("6 P.M. Mr. Smith").
 pub(super) static TITLES: List = List::new(&["Dr", "Mr", "Mrs", "Ms", "Prof"]);
 
-/// After these "I." is the pronoun at the end of a sentence, not an initial.
-pub(super) static BEFORE_PRONOUN: List =
-    List::new(&["am", "and", "as", "but", "can", "did", "do", "may", "nor", "or", "than", "was"]);
-
 /// Have their number after them, as prepositions and conjunctions do ("step 2.").
 pub(super) static BEFORE_NUMBER: List = List::new(&[
     "about", "all", "almost", "another", "are", "be", "becomes", "been", "both", "case", "chapter",
@@ -337,6 +332,8 @@ pub(super) static OPENERS: List = List::new(&[
     "Ce",
     "Ces",
     "Cette",
+    "Compute",
+    "Consider",
     "Could",
     "Da",
     "Danach",
@@ -440,6 +437,7 @@ pub(super) static OPENERS: List = List::new(&[
     "No",
     "Nobody",
     "Not",
+    "Note",
     "Nothing",
     "Nous",
     "Now",
@@ -482,6 +480,7 @@ pub(super) static OPENERS: List = List::new(&[
     "Son",
     "Still",
     "Such",
+    "Suppose",
     "También",
     "That",
     "The",
@@ -812,13 +811,12 @@ pub(super) static OPERATORS: List = List::new(&[
 mod tests {
     use super::*;
 
-    static ALL: [&List; 12] = [
+    static ALL: [&List; 11] = [
         &NEVER,
         &NUMBER,
         &MAYBE,
         &AFTER_ORDINAL,
         &TITLES,
-        &BEFORE_PRONOUN,
         &BEFORE_NUMBER,
         &OPENERS,
         &CONJUNCTIONS,
