@@ -497,10 +497,14 @@ impl Cutter {
         if self.newest.end == edge.end {
             self.newest = edge;
         }
-        // Nearly always the last one; a dash may stand behind it.
-        let behind = self.edges.iter_mut().rev().take_while(|known| known.end >= edge.end);
-        if let Some(known) = behind.last().filter(|known| known.end == edge.end) {
-            known.boundary = edge.boundary;
+        // It is the last one, unless a dash stands behind it.
+        for known in self.edges.iter_mut().rev() {
+            if known.end <= edge.end {
+                if known.end == edge.end {
+                    known.boundary = edge.boundary;
+                }
+                return;
+            }
         }
     }
 
