@@ -128,6 +128,17 @@ pub(super) struct Left {
     pub thai: bool,
 }
 
+impl Left {
+    /// Only the next word matters, if it begins with a letter.
+    pub(super) fn is_plain(&self) -> bool {
+        self.term == Term::None
+            && self.mode == Mode::Prose
+            && self.item.is_none()
+            && self.sign == Sign::None
+            && !(self.marker || self.dash || self.thai)
+    }
+}
+
 /// The first character after a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
@@ -333,7 +344,6 @@ fn prose(left: Left, next: Next, word: &[u8]) -> Class {
 }
 
 /// Between words without punctuation.
-#[expect(clippy::if_same_then_else, reason = "one line a rule, in the order they apply")]
 fn clause(left: Left, next: Next, word: &[u8]) -> Class {
     if left.dash {
         Class::Strong
@@ -341,11 +351,18 @@ fn clause(left: Left, next: Next, word: &[u8]) -> Class {
         Class::Comma
     } else if matches!(next, Next::Open | Next::Relation) {
         Class::Conjunction
-    } else if words::CONJUNCTIONS.has(word) {
-        Class::Conjunction
-    } else if words::PREPOSITIONS.has(word) {
-        Class::Preposition
     } else if left.sign == Sign::Operator {
+        Class::Preposition
+    } else {
+        between_words(word)
+    }
+}
+
+/// Between two words with nothing else between them.
+pub(super) fn between_words(next: &[u8]) -> Class {
+    if words::CONJUNCTIONS.has(next) {
+        Class::Conjunction
+    } else if words::PREPOSITIONS.has(next) {
         Class::Preposition
     } else {
         Class::Word

@@ -72,6 +72,8 @@ enum What {
     Blank(Left),
     /// A blank and the beginning of the next word, which the scanner keeps.
     Word(Left, Next),
+    /// The same after a word that nothing is to be known of, as after most.
+    Plain,
 }
 
 impl Cutter {
@@ -117,6 +119,10 @@ impl Cutter {
         let standing = self.standing();
         if let Some(waiting) = self.waiting.take() {
             match waiting.what {
+                What::Plain => {
+                    let word = self.scanner.word().bytes();
+                    self.resolve(waiting, class::between_words(word));
+                }
                 What::Word(left, next) => {
                     let word = self.scanner.word().bytes();
                     self.resolve(waiting, class::classify(left, next, word));
@@ -160,6 +166,9 @@ impl Cutter {
 
     /// Forgets the edges up to and including `offset`.
     pub fn drop_edges(&mut self, offset: u64) {
+        if self.newest.end <= offset {
+            self.edges.clear();
+        }
         while self.edges.front().is_some_and(|edge| edge.end <= offset) {
             self.edges.pop_front();
         }
@@ -234,7 +243,7 @@ impl Cutter {
                     left.term.is_end()
                 }
                 Some(Waiting { what: What::Lines { .. }, .. }) => true,
-                None => false,
+                Some(Waiting { what: What::Plain, .. }) | None => false,
             }
     }
 
@@ -270,13 +279,18 @@ impl Cutter {
     /// Takes a blank and the first letter of the next word, if this is prose and they reach no limit.
     fn begin_word(&mut self, letter: u8) -> usize {
         let first = char::from(letter);
-        let Some(left) = self.scanner.left_in_prose() else { return 0 };
+        if self.scanner.mode() != Mode::Prose {
+            return 0;
+        }
         self.follow(' ', Script::Blank);
         if self.is_over(self.at.after(2, LATIN_WORD)) {
             return 0;
         }
         self.edge(self.at.edge(Boundary::Word));
-        let what = What::Word(left, Next::of(first));
+        let what = match self.scanner.left_in_list() {
+            Some(left) => What::Word(left, Next::of(first)),
+            None => What::Plain,
+        };
         self.waiting = Some(Waiting { at: self.at, ink: self.ink, what });
         self.scanner.begin_word(first);
         self.clusters.letter(first);
@@ -294,7 +308,8 @@ impl Cutter {
         let tokens = self.chooser.quiet_until().saturating_sub(self.at.tokens);
         let bytes = (start + self.bytes_max).saturating_sub(self.at.end);
         let inside = (self.word + LONG_WORD).saturating_sub(self.at.end);
-        let waits = matches!(self.waiting, Some(Waiting { what: What::Word(..), .. }));
+        let waits =
+            matches!(self.waiting, Some(Waiting { what: What::Word(..) | What::Plain, .. }));
         let word = if waits { self.scanner.word().room() } else { usize::MAX };
         word.min((tokens / LETTER_MAX).min(bytes).min(inside) as usize)
     }
@@ -303,24 +318,33 @@ impl Cutter {
     #[inline]
     fn follow(&mut self, c: char, script: Script) {
         let Some(waiting) = &mut self.waiting else { return };
-        let class = match (waiting.what, script) {
+        let class = match (&waiting.what, script) {
+            (What::Plain, _) => {
+                let word = self.scanner.word();
+                let listed = self.at.tokens - waiting.at.tokens < WORD_TOKENS && !word.is_full();
+                if listed && is_letter(c, script) {
+                    return;
+                }
+                class::between_words(word.bytes())
+            }
             (What::Lines { .. }, Script::Newline)
             | (What::Lines { .. } | What::Blank(_), Script::Blank) => return,
-            (What::Lines { count, mode }, _) => class::lines(mode, count),
+            (What::Lines { count, mode }, _) => class::lines(*mode, *count),
             (What::Blank(_), Script::Newline) => {
                 self.waiting = None; // the line's end takes its place
                 return;
             }
-            (What::Blank(left), _) => {
+            (&What::Blank(left), _) => {
                 let next = Next::of(c);
                 // Words of scripts without blanks have no end, and none is listed.
                 if class::needs_word(left, next) && !script.without_blanks() {
-                    waiting.what = What::Word(left, next);
+                    let plain = left.is_plain() && matches!(next, Next::Lower | Next::Letter);
+                    waiting.what = if plain { What::Plain } else { What::Word(left, next) };
                     return;
                 }
                 class::classify(left, next, b"")
             }
-            (What::Word(left, next), _) => {
+            (&What::Word(left, next), _) => {
                 let word = self.scanner.word();
                 let listed = self.at.tokens - waiting.at.tokens < WORD_TOKENS && !word.is_full();
                 if listed && class::goes_on(next, word.bytes(), c, is_letter(c, script)) {

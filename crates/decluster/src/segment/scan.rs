@@ -229,16 +229,11 @@ impl Scanner {
         self.previous = run.last().copied().map(char::from);
     }
 
-    /// [`left`](Self::left) after an ASCII letter in prose.
-    pub(super) fn left_in_prose(&self) -> Option<Left> {
+    /// [`left`](Self::left) after an ASCII letter in prose, where a list may go on in this line.
+    pub(super) fn left_in_list(&self) -> Option<Left> {
         // A word that ends with a letter is no marker, dash or relation, and has no punctuation.
-        if self.mode() != Mode::Prose {
-            None
-        } else if self.item.is_none() {
-            Some(self.inside)
-        } else {
-            Some(Left { item: self.item_before_letter(), ..self.inside })
-        }
+        let item = self.item_before_letter();
+        (!item.is_none()).then_some(Left { item, ..self.inside })
     }
 
     /// [`push`](Self::push) for a blank and an ASCII letter after an ASCII letter in prose.
