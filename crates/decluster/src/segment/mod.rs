@@ -5,13 +5,15 @@
 //! block's end is known at most a few tokens after it.
 //!
 //! The parts: `chars` (what characters are), `clusters` (where graphemes begin), `scan` (what came
-//! before), `formula` (LaTeX), `markers` (items of lists), `class` (what a boundary is), `words` (lists),
-//! `tokens` (the estimate), `choose` (which boundaries end blocks), `cutter` (the pass that joins them).
+//! before), `formula` (LaTeX), `code` (Markdown's), `markers` (items of lists), `class` (what a boundary
+//! is), `words` (lists), `tokens` (the estimate), `vocabulary` (its tables), `choose` (which boundaries
+//! end blocks), `cutter` (the pass that joins them).
 
 mod chars;
 mod choose;
 mod class;
 mod clusters;
+mod code;
 mod cutter;
 mod formula;
 mod markers;

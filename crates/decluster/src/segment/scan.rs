@@ -3,6 +3,7 @@
 
 use super::chars::{self, Script};
 use super::class::{self, Abbreviation, Left, Mode, Sign, Term};
+use super::code::Code;
 use super::formula::Formula;
 use super::markers::{self, Item};
 
@@ -150,15 +151,7 @@ pub(super) struct Scanner {
     /// The current word is the first of its line.
     first: bool,
     formula: Formula,
-    /// So many backticks opened the code we are in; none if we are not.
-    code: u8,
-    /// Backticks right before the next character.
-    ticks: u8,
-    fence: Option<char>,
-    /// Backticks or tildes at the start of this line, while there is nothing else.
-    fencing: u8,
-    /// This line opens the fence.
-    opens_fence: bool,
+    code: Code,
     /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
     /// piece, since it is copied for each word.
     inside: Left,
@@ -191,11 +184,7 @@ impl Default for Scanner {
             closed: false,
             first: true,
             formula: Formula::default(),
-            code: 0,
-            ticks: 0,
-            fence: None,
-            fencing: 0,
-            opens_fence: false,
+            code: Code::default(),
             inside: Left { uncased: true, ..Left::default() },
             opened: Opened::default(),
             last_term: Term::None,
@@ -335,19 +324,14 @@ impl Scanner {
     }
 
     pub(super) fn mode(&self) -> Mode {
-        if self.fence.is_some() || self.is_code() {
-            return Mode::Code;
-        }
-        self.formula.mode()
+        if self.code.is_open() { Mode::Code } else { self.formula.mode() }
     }
 
     fn newline(&mut self, c: char) {
         let second_half = c == '\n' && self.previous == Some('\r');
         let empty_line = self.first && self.word.is_empty() && !second_half;
         self.formula.newline(empty_line);
-        // An unclosed backtick must not swallow the rest of the text.
-        (self.code, self.ticks, self.fencing) = (0, 0, 0);
-        self.opens_fence = false;
+        self.code.newline();
         self.opened = Opened::default();
         self.inside.table = false;
         self.first = true;
@@ -372,16 +356,13 @@ impl Scanner {
         }
         // A marker may follow a marker: "- 1. a", "## 3. b"; and so may a fence.
         self.first = marker;
-        if marker {
-            self.fencing = 0;
-        }
+        self.code.blank(marker);
         self.dots = match self.word.bytes() {
             b"." => self.dots.saturating_add(1),
             _ => u8::from(self.term == Term::Period),
         };
         let last = self.word.short();
         self.formula.blank();
-        self.end_ticks();
         self.end_word();
         self.last = last;
     }
@@ -451,8 +432,8 @@ impl Scanner {
 
     #[inline]
     fn ink(&mut self, c: char, script: Script) {
-        self.fence_or_code(c);
-        if self.fence.is_none() && !self.is_code() {
+        self.code.push(c);
+        if !self.code.is_open() {
             self.formula.push(c, self.previous);
         }
         if self.ends_word_without_blank(script) {
@@ -512,55 +493,6 @@ impl Scanner {
         let marked =
             matches!(self.term, Term::Stop | Term::WideComma | Term::WideColon | Term::Dash);
         script.is_of_words() && (marked || self.unspaced && !script.without_blanks())
-    }
-
-    fn fence_or_code(&mut self, c: char) {
-        if c == '`' && self.fence == Some('`') && self.fencing == u8::MAX && self.opens_fence {
-            // ```x``` in a line is no fence: what stands behind that of a fence holds no backtick.
-            (self.fence, self.code, self.opens_fence) = (None, 3, false);
-        }
-        let tick = c == '`' && self.fence.is_none();
-        if tick {
-            self.ticks = self.ticks.saturating_add(1);
-        } else {
-            self.end_ticks();
-        }
-        if !matches!(c, '`' | '~') {
-            self.fencing = u8::MAX; // the line has begun with something else
-            return;
-        }
-        self.fencing = self.fencing.saturating_add(1);
-        if self.fencing == 3 {
-            (self.code, self.ticks) = (0, 0);
-            self.fence = match self.fence {
-                None => {
-                    self.opens_fence = true;
-                    Some(c)
-                }
-                Some(open) if open == c => None,
-                open => open,
-            };
-            self.fencing = u8::MAX;
-        }
-    }
-
-    /// Backticks open code, and as many close it.
-    fn end_ticks(&mut self) {
-        if self.ticks > 0 {
-            self.code = match self.code {
-                0 => self.ticks,
-                open if open == self.ticks => 0,
-                open => open,
-            };
-            self.ticks = 0;
-        }
-    }
-
-    fn is_code(&self) -> bool {
-        match (self.code, self.ticks) {
-            (0, ticks) => ticks > 0,
-            (open, ticks) => open != ticks,
-        }
     }
 
     /// `c` would open something rather than close it. Told only after a stop that needs no blank: elsewhere a
@@ -647,12 +579,9 @@ mod tests {
     }
 
     #[test]
-    fn code() {
-        assert_eq!(scan("call `f").mode(), Mode::Code);
-        assert_eq!(scan("call `f\n").mode(), Mode::Prose);
-        assert_eq!(scan("```py\nx").mode(), Mode::Code);
-        assert_eq!(scan("```py\n~~~\n```\nx").mode(), Mode::Prose);
+    fn code_hides_formulas() {
         assert_eq!(scan("`$a` b").mode(), Mode::Prose);
+        assert_eq!(scan("```\n$a").mode(), Mode::Code);
     }
 
     #[test]
