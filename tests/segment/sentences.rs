@@ -58,8 +58,14 @@ fn small_letters_throughout() {
     all(&[
         "hello there.¦ this is all small.¦ really?¦ ok then.",
         "i think so, e.g. at noon.¦ I'm sure.¦ then I go.",
-        "once One word has a capital. none of these ends a sentence. see?",
+        "i use Python a lot.¦ it works.¦ fine.",
+        "all small.¦ Once one begins with a capital. none of these ends a sentence. see?",
     ]);
+}
+
+#[test]
+fn rows_of_tables() {
+    all(&["| A. B | Very good. Yes! |\n¦| 很好。很快！ | C |\n", "|x| is positive.¦ So is |y|."]);
 }
 
 #[test]

@@ -192,12 +192,13 @@ pub(super) const fn is_stop(c: char) -> bool {
     )
 }
 
-/// Emoji, which stand after the sentence they belong to, and what they are joined with.
+/// Emoji, which stand after the sentence they belong to, and what they are joined with. Those that announce
+/// something (✅ ❌ ⚠ 👉 💡 📌) stand before it.
 pub(super) const fn is_smiley(c: char) -> bool {
     matches!(
         c as u32,
         0x200d | 0x2600..=0x2775 | 0x2b50 | 0x2b55 | 0xfe0f | 0x1f000..=0x1faff | 0xe0020..=0xe007f
-    )
+    ) && !matches!(c, '✅' | '❌' | '⚠' | '👉' | '💡' | '📌')
 }
 
 /// The sign of a footnote, set after the stop.

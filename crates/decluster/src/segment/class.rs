@@ -116,7 +116,7 @@ pub(super) struct Left {
     pub quoted: bool,
     /// Inside 《 and 》.
     pub titled: bool,
-    /// In a line that begins with "|".
+    /// In a line that begins with "|" and a blank.
     pub table: bool,
     /// No word has begun with a capital yet, other than "I".
     pub uncased: bool,
@@ -267,6 +267,7 @@ pub(super) fn standing(left: Left) -> Boundary {
     match left.term {
         Term::None | Term::Parenthesis => Boundary::Word,
         _ if left.mode != Mode::Prose || left.marker => Boundary::Word,
+        _ if left.table || left.titled => Boundary::Word,
         term if term.is_end() && goes_on => Boundary::Word,
         term if term.is_end() => Boundary::Sentence,
         _ => Boundary::Clause,
@@ -431,8 +432,13 @@ pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Op
     }
     match left.term {
         // 「行こう！」と言った。: the particle と carries a quotation on.
-        Term::Stop | Term::Mark if c == 'と' || (closed && matches!(c, 'っ' | 'の')) => None,
+        Term::Stop | Term::Mark if c == 'と' || (closed && matches!(c, 'っ' | 'の' | 'を')) => {
+            None
+        }
         Term::Stop | Term::Mark if left.titled => None,
+        Term::Stop | Term::Mark | Term::Period if left.table => {
+            next_is_wide.then_some(Class::Comma)
+        }
         Term::Stop => Some(Class::Sentence),
         Term::Mark if next_is_wide => Some(Class::Sentence),
         Term::Period if next_is_wide => match left.abbreviation {

@@ -179,7 +179,8 @@ impl Cutter {
         self.ends.pop_front()
     }
 
-    /// The first place behind the last block end that may yet prove to be one: its look-ahead is not there.
+    /// The first place behind the last block end that may yet prove to be one: its look-ahead is not there. (A block
+    /// at its limit may also end at [`last_cluster`](Self::last_cluster).)
     pub fn undecided(&self) -> Option<u64> {
         let waiting = self.waiting.as_ref().map(|waiting| waiting.at.end);
         let candidate = self.chooser.candidate().map(|edge| edge.end);

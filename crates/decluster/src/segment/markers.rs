@@ -92,6 +92,7 @@ pub(super) fn is_marker(word: &[u8]) -> bool {
         [] => false,
         [b'-' | b'+' | b'|' | b'>'] => true,
         bytes if bytes.iter().all(|b| *b == b'#') => true,
+        [head @ .., b'.'] if matches!(head.len(), 2..=5) && is_roman(head) => true,
         [head @ .., b'.', b')'] | [head @ .., b'.' | b')' | b':']
             if head.len() <= NUMBER_DIGITS && !head.is_empty() =>
         {
@@ -106,6 +107,11 @@ pub(super) fn is_marker(word: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// "ii", "XIV". A single letter is another kind of marker.
+fn is_roman(head: &[u8]) -> bool {
+    head.iter().all(|b| b"IVX".contains(b)) || head.iter().all(|b| b"ivx".contains(b))
 }
 
 /// May the item after `item` begin after `word`, which has no punctuation, in the same line?
@@ -147,7 +153,8 @@ mod tests {
 
     #[test]
     fn markers() {
-        for word in ["3.", "12)", "1.)", "a)", "b.", "-", "•", "•3.", "##", "|"] {
+        for word in ["3.", "12)", "1.)", "a)", "b.", "-", "•", "•3.", "##", "|", "II.", "xiv."]
+        {
             assert!(is_marker(word.as_bytes()), "{word}");
         }
         for word in ["", "I.", "•ab", "3", "1984.", "ab.", "3.5", "end."] {

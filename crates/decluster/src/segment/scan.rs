@@ -166,6 +166,8 @@ pub(super) struct Scanner {
     item: Item,
     /// This word may be the marker of the next one.
     may_be_item: bool,
+    /// The current word begins a line, an item or what may be a sentence.
+    starts: bool,
     /// Full stops set with blanks, right before this word: ". . ."
     dots: u8,
     /// What stood before the "[" of a reference, while there are only digits after it.
@@ -192,6 +194,7 @@ impl Default for Scanner {
             open: false,
             item: Item::default(),
             may_be_item: false,
+            starts: true,
             dots: 0,
             cited: Term::None,
         }
@@ -285,7 +288,7 @@ impl Scanner {
             sign: self.sign(word),
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.script == Script::Thai,
-            uncased: self.inside.uncased && !is_capital(word),
+            uncased: self.inside.uncased && !(self.starts && is_capital(word)),
             ..self.inside
         }
     }
@@ -342,6 +345,7 @@ impl Scanner {
         self.may_be_item = false;
         self.dots = 0;
         self.end_word();
+        self.starts = true;
     }
 
     fn blank(&mut self) {
@@ -350,6 +354,7 @@ impl Scanner {
         }
         self.after_word = self.previous.is_some_and(chars::is_letter) && self.has_letters();
         let marker = self.is_marker();
+        self.inside.table |= self.first && self.word.bytes() == b"|";
         self.may_be_item = !self.item_after(marker).is_none();
         if marker && !self.item.is_bullet() {
             self.item = Item::of(self.word.bytes(), self.open);
@@ -364,6 +369,7 @@ impl Scanner {
         let last = self.word.short();
         self.formula.blank();
         self.end_word();
+        self.starts |= marker;
         self.last = last;
     }
 
@@ -376,14 +382,18 @@ impl Scanner {
     #[inline]
     fn is_marker(&self) -> bool {
         // Most words are neither first nor in a line with items.
-        (self.first || !self.item.is_none()) && !self.unspaced && self.is_marker_there()
+        (self.first || self.starts || !self.item.is_none())
+            && !self.unspaced
+            && self.is_marker_there()
     }
 
     fn is_marker_there(&self) -> bool {
         let word = self.word.bytes();
         self.first && markers::is_marker(word)
-            || (self.may_be_item || self.item.is_bullet())
+            || (self.may_be_item || self.starts || self.item.is_bullet())
                 && self.item.precedes(Item::of(word, self.open))
+            // "Two steps. 1. Open it. 2. Close it."
+            || self.starts && matches!(word, b"1." | b"1)")
     }
 
     /// The item of this line's list, if another may begin after the current word.
@@ -419,7 +429,9 @@ impl Scanner {
     }
 
     fn end_word(&mut self) {
-        self.inside.uncased = self.inside.uncased && !is_capital(self.word.bytes());
+        // Names have capitals wherever they stand: only what begins a sentence tells.
+        self.inside.uncased &= !(self.starts && is_capital(self.word.bytes()));
+        self.starts = self.term.is_end() || self.term == Term::WideColon;
         self.last_term = self.term;
         self.last = Short::default();
         self.open = false;
@@ -437,15 +449,13 @@ impl Scanner {
             self.formula.push(c, self.previous);
         }
         if self.ends_word_without_blank(script) {
+            self.starts = self.term.is_end() || self.term == Term::WideColon;
             self.word.clear();
             self.unspaced = false;
         }
         if script.without_blanks() {
             self.unspaced = true;
             self.first = false;
-        }
-        if self.word.is_empty() {
-            self.inside.table |= self.first && c == '|';
         }
         if self.word.is_empty() && chars::is_opener(c) {
             self.open = matches!(c, '(' | '（');
@@ -507,6 +517,15 @@ impl Scanner {
         let opens = self.opens(c);
         self.opened.push(c, self.previous);
         let term = match c {
+            // `\( a = b. \)`: the closer stands alone, and what ended before it ends after it.
+            ')' | ']'
+                if !self.first
+                    && self.last_term.is_end()
+                    && matches!(self.word.bytes(), b"\\)" | b"\\]") =>
+            {
+                self.term = self.last_term;
+                return self.close(c);
+            }
             // `\)` and `\]` close what may be a sentence's end.
             '\\' if self.term.is_end() && self.mode() != Mode::Prose => return,
             '.' if matches!(self.term, Term::Period | Term::Ellipsis) => Term::Ellipsis,

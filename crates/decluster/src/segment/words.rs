@@ -55,6 +55,7 @@ pub(super) static NEVER: List = List::new(&[
     "Avda",
     "Avv",
     "Capt",
+    "Cf",
     "Cmdr",
     "Cnel",
     "Col",
@@ -166,6 +167,8 @@ pub(super) static NEVER: List = List::new(&[
     "med",
     "mevr",
     "mgr",
+    "mr",
+    "mrs",
     "o.a",
     "p.ej",
     "p.es",
@@ -216,15 +219,16 @@ pub(super) static NEVER: List = List::new(&[
 /// Do not end a sentence before a number.
 pub(super) static NUMBER: List = List::new(&[
     "Abb", "Abr", "Abs", "Ago", "Alg", "Anh", "Anm", "App", "Apt", "Art", "Aufl", "Av", "Bd",
-    "Bldg", "Ca", "Cap", "Ch", "Cor", "Def", "Dic", "Ene", "Eq", "Eqs", "Ex", "Fig", "Figs", "Fri",
-    "Jg", "Jue", "Kap", "Lem", "Lun", "Mié", "N.º", "No", "Nos", "Nr", "N°", "Nº", "Núm", "Op",
-    "Prop", "Pt", "Pág", "Rm", "Rn", "S", "Sec", "Ste", "Str", "Sáb", "Tab", "Tel", "Thm", "Thu",
-    "Thur", "Thurs", "Tue", "Tues", "Ul", "Vie", "Vol", "Ziff", "abr", "art", "blz", "cap", "ch",
-    "chap", "dic", "ed", "ene", "eq", "feb", "fig", "gen", "gio", "giu", "godz", "jue", "jul",
-    "jun", "lug", "lun", "mag", "mar", "mié", "n.º", "no", "nos", "nov", "nr", "n°", "nº", "núm",
-    "oct", "op", "ott", "p", "pag", "para", "paras", "pars", "pg", "pp", "pt", "pág", "págs",
-    "párr", "párrf", "sec", "sep", "str", "sáb", "séc", "tel", "ver", "vers", "vie", "vol", "éd",
-    "Кв", "гл", "д", "изд", "кв", "л", "п", "пп", "рис", "с", "стр", "т", "табл", "ч",
+    "Bldg", "Blz", "Ca", "Cap", "Ch", "Cor", "Def", "Dic", "Ene", "Eq", "Eqs", "Ex", "Fig", "Figs",
+    "Fri", "Jg", "Jue", "Kap", "Lem", "Lun", "Mié", "N.º", "No", "Nos", "Nr", "N°", "Nº", "Núm",
+    "Op", "Pag", "Prop", "Pt", "Pág", "Rm", "Rn", "S", "Sec", "Ste", "Str", "Sáb", "Séc", "Tab",
+    "Tel", "Thm", "Thu", "Thur", "Thurs", "Tue", "Tues", "Ul", "Vie", "Vol", "Ziff", "abr", "art",
+    "blz", "cap", "ch", "chap", "dic", "ed", "ene", "eq", "feb", "fig", "gen", "gio", "giu",
+    "godz", "jue", "jul", "jun", "lug", "lun", "mag", "mar", "mié", "n.º", "no", "nos", "nov",
+    "nr", "n°", "nº", "núm", "oct", "op", "ott", "p", "pag", "para", "paras", "pars", "pg", "pp",
+    "pt", "pág", "págs", "párr", "párrf", "sec", "sep", "str", "sáb", "séc", "tel", "ver", "vers",
+    "vie", "vol", "éd", "Кв", "гл", "д", "изд", "кв", "л", "п", "пп", "рис", "с", "стр", "т",
+    "табл", "ч",
 ]);
 
 /// May end a sentence; do when a common opener follows.
