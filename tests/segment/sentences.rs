@@ -5,7 +5,8 @@
 //! URLs, e-mail, file paths, versions and addresses, parentheses, brackets, references, geo coordinates,
 //! factorials, dashes, full-width punctuation, Japanese, Chinese, Korean, Arabic and Urdu, Hindi, Russian,
 //! German, French, Spanish, Italian, Portuguese, Dutch and Polish, other scripts' stops, Thai, Markdown,
-//! code, formulas, emoji, lines and paragraphs, missing blanks, text without an end.
+//! code, formulas, emoji, tables, text all in small letters, marks that open without a blank, lines and
+//! paragraphs, missing blanks, text without an end.
 //!
 //! Known not to work, each with a test below that says what happens instead:
 //! - A quotation or parenthesis of several sentences is cut inside.
@@ -13,7 +14,7 @@
 //!   not): "in the U.S. The Hague".
 //! - An abbreviation at the end of a sentence, before a word that is not among the listed openers, ends none.
 //! - Without a blank after it a full stop of Latin script ends nothing: it may as well be `fmt.Println`.
-//! - A numbered list within a line is seen only if the line begins with its first item.
+//! - A numbered list within a line is seen only if its first item begins the line or follows a stop.
 //! - Thai and Lao have no sign for the end of a sentence.
 
 use decluster::segment::{SegmentConfig, Segmenter};

@@ -206,7 +206,7 @@ const JOINED_PERCENT: i64 = 100;
 const PARAGRAPH_PERCENT: i64 = 80;
 /// Five blocks' worth: what the average owes is forgotten beyond that.
 const EXCESS_MAX: u32 = 60 * TOKEN;
-/// A comma cut comes no earlier than at 6 tokens, no later than at 14.
+/// A comma cut comes no earlier than at 4 tokens, no later than at 25.
 const SHIFT_MAX: u32 = 6 * TOKEN;
 /// A block in so many of what is owed is forgiven: a stream of long sentences may have slightly larger blocks.
 const FORGETTING: i64 = 48;

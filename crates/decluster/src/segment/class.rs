@@ -171,6 +171,7 @@ impl Next {
             'a'..='z' => Self::Lower,
             'A'..='Z' => Self::Letter,
             _ if c.is_ascii_digit() => Self::Digit,
+            _ if c.is_ascii() => Self::Other,
             '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => Self::Thai,
             _ if c.is_lowercase() => Self::Lower,
             _ if chars::is_letter(c) => Self::Letter,
@@ -461,8 +462,14 @@ pub(super) fn tight(left: Left, closed: bool, c: char, next_is_wide: bool) -> Op
 pub(super) fn abbreviation(before: &[u8], word: &[u8]) -> Abbreviation {
     let dots = word.iter().rev().take_while(|b| **b == b'.').count();
     let word = &word[..word.len() - dots];
-    if word.is_empty() {
-        return Abbreviation::None;
+    match word {
+        [] => return Abbreviation::None,
+        // No listed word begins with a digit.
+        [b'0'..=b'9', ..] => {
+            let day = word.len() <= 2 && word.iter().all(u8::is_ascii_digit);
+            return if day { Abbreviation::Ordinal } else { Abbreviation::None };
+        }
+        _ => {}
     }
     if let Some(pair) = pair(before, word) {
         return pair;
@@ -474,9 +481,6 @@ pub(super) fn abbreviation(before: &[u8], word: &[u8]) -> Abbreviation {
         return Abbreviation::Number;
     } else if words::MAYBE.has(word) {
         return Abbreviation::Maybe;
-    } else if word[0].is_ascii_digit() {
-        let day = word.len() <= 2 && word.iter().all(u8::is_ascii_digit);
-        return if day { Abbreviation::Ordinal } else { Abbreviation::None };
     }
     let word = core::str::from_utf8(word).unwrap_or_default();
     let mut letters = word.chars();

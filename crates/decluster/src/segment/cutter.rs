@@ -566,7 +566,10 @@ fn continues(c: char, term: Term) -> bool {
             || chars::is_stop(c)
             || chars::is_smiley(c)
             || chars::is_note(c)
-            || matches!(c, '，' | '、' | '；' | '：' | '…' | '—' | '.' | '!' | '?' | ','))
+            || matches!(
+                c,
+                '，' | '、' | '；' | '：' | '…' | '—' | '.' | '!' | '?' | ',' | ';' | ':'
+            ))
 }
 
 /// No listed word has more tokens. Longer ones are not waited for.

@@ -62,6 +62,11 @@ impl<const N: usize> Word<N> {
         if self.overflow { &[] } else { &self.bytes[..usize::from(self.kept)] }
     }
 
+    /// The first byte, or 0.
+    fn first(&self) -> u8 {
+        if self.kept > 0 { self.bytes[0] } else { 0 }
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.overflow
     }
@@ -272,7 +277,7 @@ impl Scanner {
     #[inline(always)]
     pub(super) fn left(&self) -> Left {
         let word = if self.unspaced { &[] } else { self.word.bytes() };
-        let abbreviation = if self.term == Term::Period && !self.closed {
+        let abbreviation = if self.term == Term::Period && !self.closed && word != b"." {
             class::abbreviation(self.last.bytes(), word)
         } else {
             Abbreviation::None
@@ -288,7 +293,7 @@ impl Scanner {
             sign: self.sign(word),
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.script == Script::Thai,
-            uncased: self.inside.uncased && !(self.starts && is_capital(word)),
+            uncased: self.inside.uncased && !self.begins_with_capital(),
             ..self.inside
         }
     }
@@ -373,6 +378,15 @@ impl Scanner {
         self.last = last;
     }
 
+    /// The current word begins what may be a sentence, and has a capital for that. (Names have one anywhere.)
+    #[inline]
+    fn begins_with_capital(&self) -> bool {
+        let first = self.word.first();
+        self.starts
+            && (first.is_ascii_uppercase() || !first.is_ascii())
+            && is_capital(self.word.bytes())
+    }
+
     /// The word has more than one character, as far as blanks make words.
     fn has_letters(&self) -> bool {
         self.word.kept > 1 && !self.unspaced
@@ -382,18 +396,19 @@ impl Scanner {
     #[inline]
     fn is_marker(&self) -> bool {
         // Most words are neither first nor in a line with items.
-        (self.first || self.starts || !self.item.is_none())
+        (self.first || !self.item.is_none() || self.starts && self.word.first() == b'1')
             && !self.unspaced
             && self.is_marker_there()
     }
 
     fn is_marker_there(&self) -> bool {
         let word = self.word.bytes();
-        self.first && markers::is_marker(word)
-            || (self.may_be_item || self.starts || self.item.is_bullet())
+        // "Two steps. 1. Open it. 2. Close it."
+        self.starts && matches!(word, b"1." | b"1)")
+            || self.first && markers::is_marker(word)
+            || !self.item.is_none()
+                && (self.may_be_item || self.starts || self.item.is_bullet())
                 && self.item.precedes(Item::of(word, self.open))
-            // "Two steps. 1. Open it. 2. Close it."
-            || self.starts && matches!(word, b"1." | b"1)")
     }
 
     /// The item of this line's list, if another may begin after the current word.
@@ -429,8 +444,7 @@ impl Scanner {
     }
 
     fn end_word(&mut self) {
-        // Names have capitals wherever they stand: only what begins a sentence tells.
-        self.inside.uncased &= !(self.starts && is_capital(self.word.bytes()));
+        self.inside.uncased = self.inside.uncased && !self.begins_with_capital();
         self.starts = self.term.is_end() || self.term == Term::WideColon;
         self.last_term = self.term;
         self.last = Short::default();
