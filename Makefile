@@ -22,7 +22,7 @@ test: lint test-rust test-python
 test-all: test test-cost
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
 
-## No text may cost the segmenter more than three times what prose does: instructions, counted by valgrind.
+## No text may cost the segmenter more than three times what prose does (marks and blanks 3.5): instructions, counted by valgrind.
 test-cost:
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin segment_cost
 
