@@ -47,7 +47,7 @@ class Trace:
     @property
     def tuned(self) -> bool:
         """The weights of the estimate were fitted on this half of the files."""
-        return zlib.crc32(self.name.encode()) % 2 == 0
+        return zlib.crc32(f"{self.name}.txt".encode()) % 2 == 0
 
 
 @dataclass
