@@ -22,7 +22,7 @@
 //! view. Of 516 traces of at least 300 tokens, 488 have blocks of 11.4 to 13.4 tokens on average.
 
 use super::chars::Script;
-use super::vocabulary::{self, RARE, STEMS};
+use super::vocabulary::{self, RARE, STEM, STEM_BITS, STEM_MULTIPLIER, STEMS};
 
 /// Sixteenths in one token.
 pub(super) const TOKEN: u64 = 16;
@@ -445,12 +445,10 @@ fn alphabet(c: char) -> Word {
     }
 }
 
-/// So many letters tell how well the vocabulary knows an English word: "understanding" is one token,
-/// "pericardium" is four. (benches/vocabulary.py knows this number, the hash and the four prices.)
-const STEM: u32 = 6;
-
+/// What an English word's further letters cost, by those it begins with. (benches/vocabulary.py knows the four
+/// prices.)
 fn stem(letters: u32) -> Word {
-    let slot = letters.wrapping_mul(0xcb91_ce37) >> 20;
+    let slot = letters.wrapping_mul(STEM_MULTIPLIER) >> (u32::BITS - STEM_BITS);
     match STEMS[slot as usize / 32] >> (slot % 32 * 2) & 3 {
         0 => Word::Stock,
         1 => Word::Usual,

@@ -2,6 +2,13 @@
 //! benches/vocabulary.py, which says from what; `make vocabulary` writes it anew.
 #![expect(clippy::unreadable_literal, reason = "bits")]
 
+/// So many letters tell how well the vocabulary knows an English word: "understanding" is one
+/// token, "pericardium" is four.
+pub(super) const STEM: u32 = 6;
+/// Their hash is the highest bits of their product with this.
+pub(super) const STEM_MULTIPLIER: u32 = 0xcb91ce37;
+pub(super) const STEM_BITS: u32 = 12;
+
 /// Two bits for each hash of the six letters that an English word begins with: which of four prices
 /// fits its further letters best. That is by the squared error of the tokens of all such words. A
 /// word weighs 1/rank; the rank of one that is no token is taken for 400,000.
