@@ -77,7 +77,10 @@ impl Rules {
                 _ => Unit::Whole,
             },
             // Without segmenting a count is one block, whatever its size.
-            target: if config.segment == 1 { u64::MAX / 4 } else { config.target * 16 / 1_000 },
+            target: match config.segmenting() {
+                Some(_) => config.target * 16 / 1_000,
+                None => u64::MAX / 4,
+            },
             cut_part: config.cut_part,
             max_delay: Nanos(config.max_delay),
             first_hold: Nanos(config.first_hold),

@@ -138,7 +138,7 @@ impl Rewriter {
             return Err(RewriterError::WholeBytes);
         }
         // With both off nothing may overtake anything: output is input, byte for byte.
-        let verbatim = config.pace == 2 && config.segment == 1;
+        let verbatim = config.pace == 2 && config.segmenting().is_none();
         Ok(Self {
             options,
             decoder: sse::Decoder::new(config.max_event_bytes as usize)

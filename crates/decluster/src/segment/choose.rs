@@ -83,8 +83,8 @@ impl Chooser {
         self.candidate.is_some_and(|candidate| tokens > candidate.until)
     }
 
-    /// A boundary of known class; `visible` says whether the block has anything but blanks. True if the
-    /// block ends there.
+    /// A boundary of known class; `visible` says whether the block has anything but blanks. Gives it
+    /// back if the block ends there.
     #[inline]
     pub(super) fn offer(&mut self, at: Edge, class: Class, visible: bool) -> Option<Edge> {
         if at.end <= self.start.end || !visible {

@@ -6,7 +6,7 @@ use super::chars::{self, Script};
 use super::choose::Chooser;
 use super::class::{self, Class, Left, Mode, Next, Term};
 use super::clusters::Clusters;
-use super::scan::Scanner;
+use super::scan::{Scanner, Word};
 use super::tokens::{Estimator, LATIN_WORD, LETTER_MAX, TOKEN};
 use super::{Boundary, Edge, SegmentConfig};
 
@@ -132,8 +132,7 @@ impl Cutter {
         }
         if self.at.end > self.chooser.start().end {
             let end = self.at.edge(standing);
-            self.chooser.cut(end);
-            self.end_block(end);
+            self.cut(end);
         }
         self.scanner = Scanner::default();
         self.estimator = Estimator::default();
@@ -149,8 +148,7 @@ impl Cutter {
         let start = self.chooser.start().end;
         if end.boundary <= Boundary::Sentence && end.end > start && self.ink > start {
             self.waiting = None;
-            self.chooser.cut(end);
-            self.end_block(end);
+            self.cut(end);
         }
     }
 
@@ -231,8 +229,7 @@ impl Cutter {
             && !self.may_end_sentence()
             && let Some(candidate) = self.chooser.candidate()
         {
-            self.chooser.cut(candidate);
-            self.end_block(candidate);
+            self.cut(candidate);
         }
     }
 
@@ -319,11 +316,12 @@ impl Cutter {
     #[inline]
     fn follow(&mut self, c: char, script: Script) {
         let Some(waiting) = &mut self.waiting else { return };
+        let may_be_listed =
+            |word: &Word, from: Mark| self.at.tokens - from.tokens < WORD_TOKENS && !word.is_full();
         let class = match (&waiting.what, script) {
             (What::Plain, _) => {
                 let word = self.scanner.word();
-                let listed = self.at.tokens - waiting.at.tokens < WORD_TOKENS && !word.is_full();
-                if listed && is_letter(c, script) {
+                if may_be_listed(word, waiting.at) && is_letter(c, script) {
                     return;
                 }
                 class::between_words(word.bytes())
@@ -347,8 +345,9 @@ impl Cutter {
             }
             (&What::Word(left, next), _) => {
                 let word = self.scanner.word();
-                let listed = self.at.tokens - waiting.at.tokens < WORD_TOKENS && !word.is_full();
-                if listed && class::goes_on(next, word.bytes(), c, is_letter(c, script)) {
+                if may_be_listed(word, waiting.at)
+                    && class::goes_on(next, word.bytes(), c, is_letter(c, script))
+                {
                     return;
                 }
                 let blank = matches!(script, Script::Blank | Script::Newline);
@@ -517,7 +516,7 @@ impl Cutter {
         }
     }
 
-    /// The class of the newest edge has become known.
+    /// The class of an edge has become known.
     fn improve(&mut self, edge: Edge) {
         if self.newest.end == edge.end {
             self.newest = edge;
@@ -531,6 +530,12 @@ impl Cutter {
                 return;
             }
         }
+    }
+
+    /// Ends a block at `end` whatever the rules say.
+    fn cut(&mut self, end: Edge) {
+        let end = self.chooser.cut(end);
+        self.end_block(end);
     }
 
     fn end_block(&mut self, end: Edge) {

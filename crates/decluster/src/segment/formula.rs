@@ -192,9 +192,8 @@ impl Formula {
 
     fn sign(&self) -> Sign {
         match &self.command {
-            None => self.sign,
-            Some(command) if command.is_empty() => self.sign,
-            Some(command) => class::sign(command.bytes()),
+            Some(command) if !command.is_empty() => class::sign(command.bytes()),
+            _ => self.sign,
         }
     }
 }

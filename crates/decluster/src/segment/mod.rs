@@ -112,7 +112,7 @@ impl SegmentConfig {
 
     /// Blocks are sentences and lines, however short or long (off by default): for speech, or to take the
     /// place of a sentence splitter. The target says nothing then. What is longer than 256 tokens or 4 KiB
-    /// is cut, at a clause if there is one in its second half.
+    /// is cut, at a clause if there is one in its second half, or else at a blank.
     #[must_use]
     pub const fn sentences(mut self, on: bool) -> Self {
         self.sentences = on;

@@ -157,7 +157,7 @@ pub(super) struct Scanner {
     first: bool,
     formula: Formula,
     code: Code,
-    /// Which quotation or title this is inside of; the rest is as it is between two plain words. Kept in one
+    /// Which quotation, title or table this is inside of, and whether there were capitals; the rest is as it is between two plain words. Kept in one
     /// piece, since it is copied for each word.
     inside: Left,
     opened: Opened,
@@ -290,7 +290,7 @@ impl Scanner {
             marker,
             item: self.item_after(marker),
             dash: self.is_dash(word),
-            sign: self.sign(word),
+            sign: self.sign(mode, word),
             cited: self.closed && self.previous.is_some_and(chars::is_quote),
             thai: self.script == Script::Thai,
             uncased: self.inside.uncased && !self.begins_with_capital(),
@@ -299,8 +299,8 @@ impl Scanner {
     }
 
     /// What a formula so far ends with; in prose, an operator that stands alone.
-    fn sign(&self, word: &[u8]) -> Sign {
-        match self.mode() {
+    fn sign(&self, mode: Mode, word: &[u8]) -> Sign {
+        match mode {
             Mode::Inline | Mode::Display => self.formula.outer_sign(),
             Mode::Prose => match word {
                 [b'+' | b'-' | b'*' | b'/'] => Sign::Operator,
@@ -341,11 +341,9 @@ impl Scanner {
         self.formula.newline(empty_line);
         self.code.newline();
         self.opened = Opened::default();
-        self.inside.table = false;
+        self.inside = Left { uncased: self.inside.uncased, ..Left::default() };
         self.first = true;
         self.after_word = false;
-        self.inside.quoted = false;
-        self.inside.titled = false;
         self.item = Item::default();
         self.may_be_item = false;
         self.dots = 0;
