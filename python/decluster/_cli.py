@@ -13,12 +13,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, get_args
 
 from . import _demo, _simulate
 from ._core import Block, Segmenter, __version__
 from ._errors import DeclusterError
 from ._files import fail, open_named
+from ._types import Dialect
 from ._verbs import Answer, collect
 
 
@@ -69,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     decode.add_argument("files", nargs="+", metavar="FILE", help="a stream; - is standard input")
     decode.add_argument(
         "--dialect",
-        choices=["openai-chat", "openai-responses", "incident"],
+        choices=get_args(Dialect),
         help="do not tell the dialect from the data",
     )
     decode.add_argument("--text", action="store_true", help="texts in full, not as hashes")
@@ -123,7 +124,7 @@ def _decode(options: argparse.Namespace) -> int:
 def _decoded(answer: Answer, in_full: bool) -> dict[str, object]:
     text = str if in_full else _digest
     calls = [
-        {"name": call["name"], "arguments": text(call["arguments"])}
+        {"name": call["name"], "arguments": text(_arguments(call))}
         for call in answer.tool_calls
         if call["index"] == 0
     ]
@@ -133,7 +134,7 @@ def _decoded(answer: Answer, in_full: bool) -> dict[str, object]:
         "output": text(answer.output),
         "reasoning_tokens": answer.reasoning_tokens,
         "usage": answer.usage,
-        "finish": answer.finish,
+        "finish": _finish(answer.finish),
         "verdict": answer.verdict,
         "reason": answer.reason,
         "tool_calls": len(calls),
@@ -154,6 +155,19 @@ def _decoded(answer: Answer, in_full: bool) -> dict[str, object]:
             for choice in answer.choices
         }
     return decoded
+
+
+def _arguments(call: dict[str, Any]) -> str:
+    """An object is written anew, with its keys sorted, so that two recordings can be compared."""
+    arguments: str = call["arguments"]
+    if not call["is_object"]:
+        return arguments
+    return json.dumps(json.loads(arguments), sort_keys=True)
+
+
+def _finish(word: str | None) -> str | int | None:
+    """Where a server sends the number of the word, it stays a number."""
+    return int(word) if word is not None and word.isdecimal() else word
 
 
 def _segment(options: argparse.Namespace) -> int:

@@ -127,7 +127,11 @@ class Mark:
 
 @final
 class Event:
-    """Something that is not text: an event of the stream, or `restarted`. `data` is mostly JSON."""
+    """Something that is not text: an event of the stream (`data` is mostly JSON), or one of these.
+
+    `restarted`: what came so far is void, attempt number `attempt` follows. `reclassified`: all
+    output of choice `index` so far was reasoning, since a closing tag came that nothing had opened.
+    """
 
     __match_args__: tuple[Literal["name"], Literal["data"]]
     @property

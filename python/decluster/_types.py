@@ -9,7 +9,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 Boundary: TypeAlias = Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]
 Framing: TypeAlias = Literal["lines", "bytes"]
-Dialect: TypeAlias = Literal["openai-chat", "openai-responses", "incident"]
+Dialect: TypeAlias = Literal[
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "ollama",
+    "mistral",
+    "cohere",
+    "bedrock-converse",
+    "incident",
+]
 Verdict: TypeAlias = Literal["complete", "failed", "truncated"]
 
 
@@ -73,3 +83,7 @@ class Parameters(TypedDict, total=False):
     max_queue_bytes: int
     max_event_bytes: int
     max_choices: int
+    think_tags: Literal["common", "all", "off"]
+    starts_inside: bool
+    think_reopens: bool
+    think_copies: bool

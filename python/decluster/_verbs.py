@@ -43,6 +43,8 @@ class Answer:
     """For each choice: `index`, `reasoning`, `output`, `finish`."""
     events: int
     comments: int
+    restarts: int
+    """How often the answer began anew within the stream; what came before is not part of it."""
     repairs: int
     malformed: int
 

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use decluster::wire::{Answer, Verdict};
+use decluster::wire::{Answer, Dialect, Verdict};
 use decluster::{Cancel, Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 use decluster_tests::streams::{Decoded, read};
-use decluster_tests::{captures, cut, sizes};
+use decluster_tests::{Capture, captures, cut, sizes};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -63,9 +63,14 @@ fn same(name: &str, before: &Decoded, after: &Decoded) {
     assert_eq!(after.dialect, before.dialect, "{name}: the dialect");
 }
 
+/// The recorded streams of all dialects.
+fn recorded() -> impl Iterator<Item = Capture> {
+    Dialect::ALL.into_iter().filter(|d| *d != Dialect::Incident).flat_map(|d| captures(d.name()))
+}
+
 #[test]
 fn recorded_streams_keep_their_meaning() {
-    for capture in captures("openai-chat").into_iter().chain(captures("openai-responses")) {
+    for capture in recorded() {
         let before = read([&capture.bytes[..]], None);
         let seed = capture.bytes.len() as u64;
         let once = rewrite(&config("block", "adaptive", "semantic"), &capture.bytes, seed);
@@ -80,7 +85,7 @@ fn recorded_streams_keep_their_meaning() {
 #[test]
 fn with_pace_and_segment_off_the_bytes_are_the_same() {
     let off = config("block", "off", "off");
-    for capture in captures("openai-chat").into_iter().chain(captures("openai-responses")) {
+    for capture in recorded() {
         let out = rewrite(&off, &capture.bytes, capture.bytes.len() as u64);
         assert!(out == capture.bytes, "{}", capture.name);
     }

@@ -198,7 +198,12 @@ fn rewrites_read_back(bytes: &[u8]) {
                 span: t.span.clone(),
                 with: With::Text { text: &t.text, ascii: t.ascii },
             })
-            .chain(reading.rest.iter().map(|s| Edit { span: s.clone(), with: With::Null }))
+            .chain(
+                reading
+                    .rest
+                    .iter()
+                    .map(|(s, with)| Edit { span: s.clone(), with: With::Json(with) }),
+            )
             .collect();
         let data = splice(event.data, &mut edits);
         if is_complete(event.data) {

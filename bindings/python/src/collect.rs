@@ -61,6 +61,7 @@ impl Collector {
                 one.set_item("id", &call.id)?;
                 one.set_item("name", &call.name)?;
                 one.set_item("arguments", &call.arguments)?;
+                one.set_item("is_object", call.is_object)?;
                 one.set_item("complete", call.complete)?;
                 calls.append(one)?;
             }
@@ -83,6 +84,7 @@ impl Collector {
         dict.set_item("dialect", self.inner.dialect().map(Dialect::name))?;
         dict.set_item("events", answer.events)?;
         dict.set_item("comments", answer.comments)?;
+        dict.set_item("restarts", answer.restarts)?;
         dict.set_item("repairs", answer.repairs)?;
         dict.set_item("malformed", answer.malformed)?;
         Ok(dict)

@@ -232,6 +232,9 @@ impl From<decluster::Event> for Event {
             decluster::Event::Restarted { attempt } => {
                 Self::new("restarted".to_owned(), format!("{{\"attempt\":{attempt}}}"))
             }
+            decluster::Event::Reclassified { index } => {
+                Self::new("reclassified".to_owned(), format!("{{\"index\":{index}}}"))
+            }
             _ => Self::new("unknown".to_owned(), String::new()),
         }
     }

@@ -67,6 +67,7 @@ impl Flow {
                 Taken::Step(Step::Other(name, data)) => {
                     Py::new(py, Event::new(name, data))?.into_any()
                 }
+                Taken::Step(Step::Event(event)) => Py::new(py, Event::from(event))?.into_any(),
                 Taken::Step(Step::Failed(error)) => return Err(error),
                 Taken::Step(Step::Fault(fault)) => {
                     let name = match fault {

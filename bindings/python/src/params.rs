@@ -148,6 +148,10 @@ fn with(
         let Ok(choice) = given.cast::<PyString>() else { return Err(takes(parameter)) };
         return config.with_choice(name, choice.to_str()?).map_err(wrong);
     }
+    if parameter.unit == ParameterUnit::Switch {
+        let Ok(on) = given.cast::<PyBool>() else { return Err(takes(parameter)) };
+        return config.with(name, u64::from(on.is_true())).map_err(wrong);
+    }
     // The core's own message speaks in the units of its table.
     if number(parameter, given)?.is_none_or(|number| config.set(name, number).is_err()) {
         let min = value(py, parameter.unit, parameter.min)?;
@@ -184,6 +188,7 @@ fn takes(parameter: &decluster::Parameter) -> PyErr {
         ParameterUnit::Nanoseconds => "a number of seconds".to_owned(),
         ParameterUnit::MilliTokens => "a number of tokens".to_owned(),
         ParameterUnit::Thousandths => "a number".to_owned(),
+        ParameterUnit::Switch => "True or False".to_owned(),
         unit if unit.names().is_empty() => "a whole number".to_owned(),
         unit => format!("one of: {}", unit.names().join(" ")),
     };
@@ -195,6 +200,9 @@ fn value(py: Python<'_>, unit: ParameterUnit, number: u64) -> PyResult<Py<PyAny>
         return Ok(name.into_pyobject(py)?.into_any().unbind());
     }
     Ok(match scale(unit) {
+        None if unit == ParameterUnit::Switch => {
+            PyBool::new(py, number == 1).to_owned().into_any().unbind()
+        }
         None => number.into_pyobject(py)?.into_any().unbind(),
         Some(scale) => (number as f64 / scale).into_pyobject(py)?.into_any().unbind(),
     })
@@ -216,6 +224,7 @@ fn unit_name(unit: ParameterUnit) -> &'static str {
         ParameterUnit::Thousandths => "ratio",
         ParameterUnit::TokensPerSecond => "tokens/s",
         ParameterUnit::Bytes => "bytes",
+        ParameterUnit::Switch => "bool",
         _ if unit.names().is_empty() => "count",
         _ => "choice",
     }

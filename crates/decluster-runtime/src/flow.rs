@@ -4,7 +4,7 @@ use crate::feed::{Feed, Item, What};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use decluster::wire::Answer;
 use decluster::{
-    Boundary, Cancel, Config, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
+    Boundary, Cancel, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
     Rewritten, Stats,
 };
 use parking_lot::Mutex;
@@ -74,6 +74,8 @@ pub enum Step<E> {
     Piece(OwnedPiece),
     /// An event that is not text, in piece mode: its name and its data.
     Other(String, String),
+    /// In piece mode with events: the answer began anew, or output was reasoning.
+    Event(Event),
     /// Nothing was due within the time given.
     Pending,
     /// The source's own error, after all that had arrived before it.
@@ -249,6 +251,7 @@ impl<E> Core<E> {
             Rewritten::Bytes(bytes) => Step::Bytes(bytes.to_vec()),
             Rewritten::Piece(piece) => Step::Piece(piece.into()),
             Rewritten::Other { name, data } => Step::Other(name.to_owned(), data.to_owned()),
+            Rewritten::Event(event) => Step::Event(event),
             Rewritten::Wait(at) => return Polled::Wait(at),
             Rewritten::NeedInput => return Polled::NeedInput,
             Rewritten::Finished => match (self.error.take(), self.rewriter.take_fault()) {

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::delta::Kind;
 use crate::sse::{Decoder, TooLarge};
-use crate::wire::{self, Answer, Dialect, Reader};
+use crate::wire::{self, Answer, Dialect, Part, Reader, Reading};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -37,12 +37,12 @@ pub struct Collected {
 
 impl Collector {
     /// A collector for one stream; `None` tells the dialect from the first event. Of `config` only
-    /// `max_event_bytes` counts. The texts themselves are not bounded.
+    /// `max_event_bytes` and what is said of tags count. The texts themselves are not bounded.
     pub fn new(config: &Config, dialect: Option<Dialect>) -> Self {
         let decoder = Decoder::new(config.max_event_bytes as usize);
         Self {
             decoder: decoder.with_lines(wire::is_complete),
-            reader: Reader::new(dialect),
+            reader: Reader::new(dialect).with_think(config.think()),
             texts: Vec::new(),
         }
     }
@@ -72,7 +72,8 @@ impl Collector {
     pub fn finish(&mut self) -> Result<(), TooLarge> {
         self.decoder.finish();
         let pumped = self.pump();
-        self.reader.finish();
+        let reading = self.reader.finish();
+        take(&mut self.texts, &reading);
         pumped
     }
 
@@ -98,19 +99,29 @@ impl Collector {
 
     fn pump(&mut self) -> Result<(), TooLarge> {
         while let Some(frame) = self.decoder.poll()? {
-            for text in self.reader.read(&frame).texts {
-                let place = self.texts.iter().position(|t| t.index == text.index);
-                let place = place.unwrap_or_else(|| {
-                    self.texts.push(Collected { index: text.index, ..Collected::default() });
-                    self.texts.len() - 1
-                });
-                let collected = &mut self.texts[place];
-                match text.kind {
-                    Kind::Reasoning => collected.reasoning.push_str(&text.text),
-                    Kind::Output => collected.output.push_str(&text.text),
-                }
-            }
+            take(&mut self.texts, &self.reader.read(&frame));
         }
         Ok(())
+    }
+}
+
+fn take(texts: &mut Vec<Collected>, reading: &Reading<'_>) {
+    if reading.restart {
+        texts.clear();
+    }
+    for text in reading.texts.iter().filter(|text| text.part != Part::Tag) {
+        let place = texts.iter().position(|t| t.index == text.index);
+        let place = place.unwrap_or_else(|| {
+            texts.push(Collected { index: text.index, ..Collected::default() });
+            texts.len() - 1
+        });
+        let collected = &mut texts[place];
+        match (text.part, text.kind) {
+            (Part::Turn, _) => {
+                collected.reasoning.push_str(&core::mem::take(&mut collected.output));
+            }
+            (_, Kind::Reasoning) => collected.reasoning.push_str(&text.text),
+            (_, Kind::Output) => collected.output.push_str(&text.text),
+        }
     }
 }

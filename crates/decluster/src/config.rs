@@ -161,6 +161,17 @@ parameters! {
     max_event_bytes: Bytes = 16_777_216, 1_024, 1_073_741_824;
     /// Choices (`n`) that one stream may interleave.
     max_choices: Count = 128, 1, 4_096;
+    /// Which tags in visible text hold reasoning: `common` are `<think>` and `<thinking>`; `all` adds
+    /// `<thought>`, `<reasoning>`, `<seed:think>`, `◁think▷`, `[THINK]` and the channels of gpt-oss; `off` takes
+    /// tags for text. Once a stream has sent reasoning in a field of its own, tags are text.
+    think_tags: ThinkTags = 0, 0, 2;
+    /// Visible text begins as reasoning, since the prompt's template holds the opening tag.
+    starts_inside: Switch = 0, 0, 1;
+    /// A tag opens reasoning also after visible text. Answers that mention tags are then misread.
+    think_reopens: Switch = 0, 0, 1;
+    /// Where reasoning comes in a field of its own, what stands between tags is a copy of it and is left out of
+    /// pieces.
+    think_copies: Switch = 0, 0, 1;
 }
 
 /// One row of [`PARAMETERS`].
@@ -205,6 +216,10 @@ pub enum ParameterUnit {
     Pace,
     /// A name out of `semantic`, `off`, `sentences`, by its number.
     Segment,
+    /// A name out of `common`, `all`, `off`, by its number.
+    ThinkTags,
+    /// 0 for no, 1 for yes. Python takes and gives a bool.
+    Switch,
 }
 
 impl ParameterUnit {
@@ -214,6 +229,7 @@ impl ParameterUnit {
             Self::Unit => &["block", "word", "whole"],
             Self::Pace => &["adaptive", "fixed", "off"],
             Self::Segment => &["semantic", "off", "sentences"],
+            Self::ThinkTags => &["common", "all", "off"],
             _ => &[],
         }
     }
@@ -336,6 +352,22 @@ impl Config {
         // The bounds of the table are the segmenter's own.
         let config = SegmentConfig::default().target_tenths_of_token(tenths).unwrap_or_default();
         (self.segment != 1).then(|| config.sentences(self.segment == 2))
+    }
+
+    /// What to make of tags in visible text.
+    #[cfg(feature = "wire")]
+    pub fn think(&self) -> crate::wire::Think {
+        use crate::wire::{Tags, Think};
+        Think {
+            tags: match self.think_tags {
+                1 => Tags::All,
+                2 => Tags::Off,
+                _ => Tags::Common,
+            },
+            starts_inside: self.starts_inside == 1,
+            reopens: self.think_reopens == 1,
+            drop_copy: self.think_copies == 1,
+        }
     }
 
     /// Changes one parameter, in the unit of its table row.

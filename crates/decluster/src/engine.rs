@@ -67,6 +67,12 @@ pub enum Event {
         /// Number of the attempt.
         attempt: u32,
     },
+    /// All output of this choice so far was reasoning: a closing tag came that nothing had opened. Given by
+    /// the rewriter alone.
+    Reclassified {
+        /// The choice.
+        index: u32,
+    },
 }
 
 /// What is released at once: a block, or a part of one.
@@ -263,9 +269,14 @@ impl Engine {
     /// [`PushError`]; the engine is then as it was.
     pub fn begin_attempt(&mut self, now: Nanos) -> Result<(), PushError> {
         self.check(0)?;
+        self.admit_attempt(now);
+        Ok(())
+    }
+
+    /// The same, whether it fits or not.
+    pub(crate) fn admit_attempt(&mut self, now: Nanos) {
         self.attempt = self.attempt.saturating_add(1);
         self.queue_mark(now, Item::Restarted(self.attempt), true);
-        Ok(())
     }
 
     /// No more input will come: what is queued leaves within `max_tail`, then [`Output::Finished`].
@@ -361,6 +372,12 @@ impl Engine {
         self.queue_mark(now, Item::Caller(id), hurry);
     }
 
+    /// Queues [`Event::Reclassified`], whether it fits or not.
+    #[cfg(feature = "wire")]
+    pub(crate) fn admit_reclassified(&mut self, now: Nanos, index: u32) {
+        self.queue_mark(now, Item::Reclassified(index), false);
+    }
+
     /// Whether all these choices are known or may still begin.
     #[cfg(feature = "wire")]
     pub(crate) fn has_choices_for(&self, indexes: impl Iterator<Item = u32>) -> bool {
@@ -414,6 +431,8 @@ impl Engine {
         match mark.item {
             Item::Caller(id) => Output::Mark(id),
             Item::Restarted(attempt) => Output::Event(Event::Restarted { attempt }),
+            #[cfg(feature = "wire")]
+            Item::Reclassified(index) => Output::Event(Event::Reclassified { index }),
         }
     }
 

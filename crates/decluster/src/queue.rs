@@ -47,6 +47,9 @@ pub(crate) enum Item {
     Caller(u64),
     /// Attempt number so-and-so begins here.
     Restarted(u32),
+    /// What was output of this choice was reasoning.
+    #[cfg(feature = "wire")]
+    Reclassified(u32),
 }
 
 /// One choice of the stream: the text of both kinds in the order it came.

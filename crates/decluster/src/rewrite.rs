@@ -9,10 +9,10 @@ mod template;
 
 use crate::config::Config;
 use crate::delta::Delta;
-use crate::engine::{Cancel, Engine, Output, Piece, PushError, Stats};
+use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::sse::{self, Frame};
 use crate::time::Nanos;
-use crate::wire::{self, Answer, Dialect, Reading, Role};
+use crate::wire::{self, Answer, Dialect, Part, Reading, Role};
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -94,6 +94,8 @@ pub enum Rewritten<'a> {
         /// Its data.
         data: &'a str,
     },
+    /// In piece mode with `events`: the answer began anew, or output was reasoning.
+    Event(Event),
     /// Nothing before this time unless there is input; then something.
     Wait(Nanos),
     /// Nothing until there is input.
@@ -143,9 +145,9 @@ impl Rewriter {
             options,
             decoder: sse::Decoder::new(config.max_event_bytes as usize)
                 .with_lines(wire::is_complete),
-            reader: wire::Reader::new(options.dialect),
+            reader: wire::Reader::new(options.dialect).with_think(config.think()),
             engine: Engine::new(config, now),
-            templates: Templates::new(verbatim, options.pieces),
+            templates: Templates::new(verbatim, options),
             urgent: Urgent::default(),
             behind: false,
             flushing: false,
@@ -262,6 +264,7 @@ impl Rewriter {
             Step::Bytes => Rewritten::Bytes(&self.out),
             Step::Piece(piece) => Rewritten::Piece(piece.with_text(&self.text)),
             Step::Other => Rewritten::Other { name: &self.other.name, data: &self.other.data },
+            Step::Event(event) => Rewritten::Event(event),
             Step::Wait(at) => Rewritten::Wait(at),
             Step::NeedInput => Rewritten::NeedInput,
             Step::Finished => Rewritten::Finished,
@@ -300,8 +303,12 @@ impl Rewriter {
                     piece.text.clone_into(&mut self.text);
                     return Step::Piece(piece.with_text(""));
                 }
-                // Attempts begin at the engine's own face only.
-                Output::Mark(SPLIT) | Output::Event(_) => {}
+                Output::Mark(SPLIT) => {}
+                Output::Event(event) => return Step::Event(event),
+                Output::Mark(TAG) => {
+                    self.templates.take_tag(&mut self.out);
+                    return Step::Bytes;
+                }
                 Output::Mark(number) => {
                     self.templates.take_event(number, &mut sink);
                     if !self.out.is_empty() {
@@ -362,7 +369,19 @@ impl Rewriter {
     fn end(&mut self, now: Nanos) {
         self.ending = true;
         self.ended = true;
-        self.reader.finish();
+        let reading = self.reader.finish();
+        if self.options.pieces && !reading.texts.is_empty() {
+            let frame = Frame::default();
+            // No choice begins with what was held back.
+            let mut intake = Intake {
+                options: self.options,
+                engine: &mut self.engine,
+                templates: &mut self.templates,
+                urgent: &mut self.urgent,
+                joinable: &mut self.joinable,
+            };
+            let _ = intake.take(now, &frame, &reading);
+        }
         self.engine.finish(now);
         if self.flushing {
             self.engine.flush();
@@ -390,6 +409,17 @@ impl RewriterOptions {
     /// Whether events are needed again once their text has been taken in.
     fn keeps_events(self) -> bool {
         !self.pieces || self.events
+    }
+
+    /// Whether what is not text is given in piece mode.
+    fn gives_events(self) -> bool {
+        self.pieces && self.events
+    }
+
+    /// Whether the text goes through the engine. Of bytes those that stand in the event do, of pieces those
+    /// that are part of the answer.
+    fn takes(self, text: &wire::Text<'_>) -> bool {
+        text.part == Part::Text || self.pieces && text.part == Part::Late
     }
 }
 
@@ -441,7 +471,11 @@ impl Intake<'_> {
         }
         let hurry = reading.role == Role::Hurry;
         let keep = self.options.keeps_events();
+        if reading.restart && self.options.gives_events() {
+            self.engine.admit_attempt(now);
+        }
         if !self.can_be_cut(frame, reading) {
+            self.turns(now, &reading.texts);
             if keep {
                 let number = self.templates.event(frame, reading);
                 *self.joinable = None;
@@ -466,12 +500,25 @@ impl Intake<'_> {
         }
         for text in &reading.texts {
             let wire::Text { kind, index, tokens, .. } = *text;
-            self.engine.admit(now, Delta { kind, index, text: &text.text, tokens })?;
+            if self.options.takes(text) {
+                self.engine.admit(now, Delta { kind, index, text: &text.text, tokens })?;
+            } else if !self.options.pieces && text.part != Part::Late {
+                self.engine.admit_mark(now, TAG, false);
+            } else {
+                self.turns(now, core::slice::from_ref(text));
+            }
         }
         if hurry {
             self.engine.admit_mark(now, SPLIT, true);
         }
         Ok(())
+    }
+
+    /// Says in piece mode where output proves to have been reasoning.
+    fn turns(&mut self, now: Nanos, texts: &[wire::Text<'_>]) {
+        for text in texts.iter().filter(|t| t.part == Part::Turn && self.options.gives_events()) {
+            self.engine.admit_reclassified(now, text.index);
+        }
     }
 
     /// Whether the frame may overtake: comments, pings, empty lines. Not where output is to be the input, not
@@ -487,7 +534,11 @@ impl Intake<'_> {
     /// Whether the event's texts go through the engine; else it passes as one.
     fn can_be_cut(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
         let nothing = |t: &wire::Text<'_>| t.text.is_empty() && t.tokens.unwrap_or(0) == 0;
-        if reading.texts.is_empty() || reading.texts.iter().any(nothing) {
+        let texts = || reading.texts.iter().filter(|text| self.options.takes(text));
+        if texts().next().is_none() || texts().any(nothing) {
+            return false;
+        }
+        if self.templates.is_verbatim() && reading.texts.len() > 1 {
             return false;
         }
         // Pieces carry text only, so they can take it from any event.
@@ -500,15 +551,18 @@ impl Intake<'_> {
 
 /// How many bytes each part of the event would repeat.
 fn rest_of(frame: &Frame<'_>, reading: &Reading<'_>) -> usize {
-    let texts = reading.texts.iter().flat_map(|t| t.copies.iter().chain([&t.span]));
-    let spans = texts.chain(&reading.rest).chain(&reading.blanks);
-    frame.raw.len().saturating_sub(spans.map(core::ops::Range::len).sum())
+    let mut spans: Vec<_> = reading.strings().chain(reading.rest.iter().map(|(s, _)| s)).collect();
+    // Several texts may stand in one string.
+    spans.sort_by_key(|span| span.start);
+    spans.dedup();
+    frame.raw.len().saturating_sub(spans.into_iter().map(core::ops::Range::len).sum())
 }
 
 /// What `poll` does next, without borrowing anything.
 enum Step {
     Bytes,
     Piece(Piece<'static>),
+    Event(Event),
     Other,
     Wait(Nanos),
     NeedInput,
@@ -543,3 +597,5 @@ const REST_MAX: usize = 8_192;
 const URGENT_OVERHEAD: usize = 64;
 /// The id of marks that only keep pieces apart.
 const SPLIT: u64 = u64::MAX;
+/// The id of marks that stand for a tag in an event that also holds text.
+const TAG: u64 = u64::MAX - 1;

@@ -66,7 +66,7 @@ pub struct Decoder {
 }
 
 /// A stretch of the input: an event with its blank line, a comment, or an empty line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Frame<'a> {
     /// The input bytes, unchanged. May begin with the LF of a CRLF whose CR ended the frame before.

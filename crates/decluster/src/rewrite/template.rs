@@ -3,9 +3,10 @@
 //! Every text of an event is one delta of the engine, numbered alike. A piece may take part of a text, or
 //! several texts of one choice; the event of the last one is the template it is written with.
 
+use super::RewriterOptions;
 use crate::engine::Piece;
 use crate::sse::{Frame, Rewrite, rewrite};
-use crate::wire::{Edit, Reading, With, splice};
+use crate::wire::{self, Edit, Part, Reading, With, splice};
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -21,6 +22,8 @@ pub(super) struct Templates {
     texts: VecDeque<Text>,
     /// Number of the first text: the engine's delta number.
     first_text: u64,
+    /// Tags of events that also hold text, in the order they leave.
+    tags: VecDeque<Tag>,
     bytes: usize,
     /// Number of the last event that had one.
     number: Option<u64>,
@@ -28,8 +31,7 @@ pub(super) struct Templates {
     after_cr: bool,
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
-    /// Events will be asked for by name.
-    named: bool,
+    options: RewriterOptions,
 }
 
 /// One event.
@@ -40,9 +42,11 @@ struct Slot {
     name: String,
     /// Texts that have not left; 1 for an event that travels as a mark.
     left: u32,
-    /// How many texts it has.
+    /// How many texts it has, and the number of the first.
     texts: u32,
-    rest: Vec<Range<usize>>,
+    first_text: u64,
+    rest: Vec<(Range<usize>, &'static str)>,
+    /// Strings that are empty in every part that has not something of its own there.
     blanks: Vec<Range<usize>>,
     number: Option<(u64, Range<usize>)>,
     /// The number of the event before, for parts that are not the last.
@@ -83,9 +87,19 @@ struct Text {
     altered: bool,
 }
 
+/// A tag, or what may become one, in a string that also holds text.
+#[derive(Debug)]
+struct Tag {
+    slot: u64,
+    text: String,
+    span: Range<usize>,
+    copies: Vec<Range<usize>>,
+    ascii: bool,
+}
+
 impl Templates {
-    pub(super) fn new(verbatim: bool, named: bool) -> Self {
-        Self { verbatim, named, ..Self::default() }
+    pub(super) fn new(verbatim: bool, options: RewriterOptions) -> Self {
+        Self { verbatim, options, ..Self::default() }
     }
 
     /// Whether output is to be the input, byte for byte.
@@ -112,7 +126,7 @@ impl Templates {
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.verbatim, self.named);
+        *self = Self::new(self.verbatim, self.options);
     }
 
     /// Bytes of the events that are kept.
@@ -124,15 +138,19 @@ impl Templates {
     pub(super) fn event(&mut self, frame: &Frame<'_>, reading: &Reading<'_>) -> u64 {
         self.slot(frame, reading, 1, 0);
         let number = self.first_slot + self.slots.len() as u64 - 1;
+        if self.verbatim {
+            return number;
+        }
         // Half characters that moved on to a later text must not stand in this one.
-        let altered: Vec<_> = reading.texts.iter().filter(|t| t.altered).collect();
+        let altered = altered_strings(reading);
         if altered.is_empty() && reading.blanks.is_empty() {
             return number;
         }
         let mut edits: Vec<_> = altered
             .iter()
-            .flat_map(|t| {
-                core::iter::once(&t.span).chain(&t.copies).map(|s| (s, &*t.text, t.ascii))
+            .flat_map(|(first, text)| {
+                let places = core::iter::once(&first.span).chain(&first.copies);
+                places.map(|span| (span, text.as_str(), first.ascii))
             })
             .chain(reading.blanks.iter().map(|s| (s, "", false)))
             .map(|(span, text, ascii)| Edit {
@@ -152,14 +170,30 @@ impl Templates {
     /// Keeps an event whose texts go through the engine, each as the next delta.
     /// With `text_only` nothing of it will be written again but its text.
     pub(super) fn delta(&mut self, frame: &Frame<'_>, reading: &Reading<'_>, text_only: bool) {
-        let texts = reading.texts.len() as u32;
-        self.slot(frame, reading, texts, texts);
+        let options = self.options;
+        let takes = |text: &&wire::Text<'_>| options.takes(text);
+        let texts = reading.texts.iter().filter(takes).count() as u32;
+        let tags = if options.pieces { &[][..] } else { &reading.texts };
+        let tags = tags.iter().filter(|t| matches!(t.part, Part::Tag | Part::Turn));
+        self.slot(frame, reading, texts + tags.clone().count() as u32, texts);
         if text_only && let Some(slot) = self.slots.back_mut() {
             self.bytes -= core::mem::take(&mut slot.raw).len();
             slot.data = Data::None;
         }
         let slot = self.first_slot + self.slots.len() as u64 - 1;
-        self.texts.extend(reading.texts.iter().map(|text| Text {
+        for tag in tags {
+            if let Some(slot) = self.slots.back_mut() {
+                slot.blanks.extend(strings(&tag.span, &tag.copies));
+            }
+            self.tags.push_back(Tag {
+                slot,
+                text: tag.text.clone().into_owned(),
+                span: tag.span.clone(),
+                copies: tag.copies.clone(),
+                ascii: tag.ascii,
+            });
+        }
+        self.texts.extend(reading.texts.iter().filter(takes).map(|text| Text {
             slot,
             index: text.index,
             bytes: text.text.len(),
@@ -182,7 +216,8 @@ impl Templates {
                 None => Data::Own(event.data.to_owned()),
             },
         };
-        let name = frame.event.as_ref().filter(|_| self.named).map_or("", |event| event.name);
+        let name =
+            frame.event.as_ref().filter(|_| self.options.pieces).map_or("", |event| event.name);
         self.bytes += frame.raw.len() + OVERHEAD;
         self.slots.push_back(Slot {
             raw: frame.raw.to_vec(),
@@ -190,6 +225,7 @@ impl Templates {
             name: name.to_owned(),
             left,
             texts,
+            first_text: self.first_text + self.texts.len() as u64,
             rest: reading.rest.clone(),
             blanks: reading.blanks.clone(),
             number: reading.number.clone(),
@@ -233,28 +269,47 @@ impl Templates {
         match sink {
             Sink::Bytes(out) => {
                 let altered = self.texts[origin].altered || !slot.blanks.is_empty();
-                if taken.whole && last && slot.texts == 1 && !altered {
+                let whole = self.verbatim || taken.whole && slot.texts == 1 && !altered;
+                if whole && last {
                     let slot = &mut self.slots[place];
                     let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
                     self.write(&raw, led, out);
                     self.bytes -= raw.len();
-                } else {
-                    self.empty(origin);
-                    let slot = &self.slots[place];
-                    let data = self.part(origin, piece.text, taken.tokens);
-                    let how = Rewrite {
-                        keep_id: last,
-                        after_cr: self.after_cr,
-                        close: !(slot.bare || last && !slot.terminated),
-                    };
-                    rewrite(&slot.raw, &data, how, out);
-                    self.after_cr = out.last() == Some(&b'\r');
+                } else if !self.verbatim {
+                    self.empty(place);
+                    let data = self.part(place, Own::Text(origin, piece.text, taken.tokens));
+                    self.write_part(place, &data, out);
                 }
             }
             Sink::Other(other) if last && !slot.rest.is_empty() => other.set(slot),
             Sink::Other(_) => {}
         }
         self.drop_done();
+    }
+
+    /// Writes the event of the next tag, with nothing but the tag.
+    pub(super) fn take_tag(&mut self, out: &mut Vec<u8>) {
+        let Some(slot) = self.tags.front().map(|tag| tag.slot) else { return };
+        let place = (slot - self.first_slot) as usize;
+        self.empty(place);
+        let Some(tag) = self.tags.pop_front() else { return };
+        self.slots[place].left -= 1;
+        let data = self.part(place, Own::Tag(&tag));
+        self.write_part(place, &data, out);
+        self.drop_done();
+    }
+
+    /// Writes an event with this data; the last part of it ends as the event does.
+    fn write_part(&mut self, place: usize, data: &str, out: &mut Vec<u8>) {
+        let slot = &self.slots[place];
+        let last = slot.left == 0;
+        let how = Rewrite {
+            keep_id: last,
+            after_cr: self.after_cr,
+            close: !(slot.bare || last && !slot.terminated),
+        };
+        rewrite(&slot.raw, data, how, out);
+        self.after_cr = out.last() == Some(&b'\r');
     }
 
     /// Takes the piece's text out of the texts it comes from, the last of them being `origin`.
@@ -286,24 +341,30 @@ impl Templates {
         Taken { tokens, whole: whole && touched == 1 }
     }
 
-    /// The data of an event for a piece that ends in text number `origin`.
-    fn part(&self, origin: usize, piece: &str, tokens: u64) -> String {
-        let slot = &self.slots[(self.texts[origin].slot - self.first_slot) as usize];
-        let first = self.first_of_slot(origin);
+    /// The data of an event with nothing but `own` in it.
+    fn part(&self, place: usize, own: Own<'_>) -> String {
+        let slot = &self.slots[place];
         let string = |text, ascii| With::Text { text, ascii };
         let mut edits = Vec::new();
         let mut put = |span: &Range<usize>, with| edits.push(Edit { span: span.clone(), with });
-        for (place, text) in self.texts.range(first..first + slot.texts as usize).enumerate() {
-            let own = first + place == origin;
-            let with = if own { string(piece, text.ascii) } else { string("", false) };
-            core::iter::once(&text.span).chain(&text.copies).for_each(|span| put(span, with));
-            if let Some(span) = &text.tokens_span {
-                put(span, With::Number(if own { tokens } else { 0 }));
+        // Several texts may stand in one string: of edits at one place the first is made.
+        match own {
+            Own::Text(number, piece, tokens) => {
+                let text = &self.texts[number];
+                strings(&text.span, &text.copies)
+                    .for_each(|span| put(&span, string(piece, text.ascii)));
+                text.tokens_span.iter().for_each(|span| put(span, With::Number(tokens)));
             }
+            Own::Tag(tag) => strings(&tag.span, &tag.copies)
+                .for_each(|span| put(&span, string(&tag.text, tag.ascii))),
+        }
+        for text in self.texts.range(self.texts_of(slot)) {
+            strings(&text.span, &text.copies).for_each(|span| put(&span, string("", false)));
+            text.tokens_span.iter().for_each(|span| put(span, With::Number(0)));
         }
         slot.blanks.iter().for_each(|span| put(span, string("", false)));
         if slot.left > 0 {
-            slot.rest.iter().for_each(|span| put(span, With::Null));
+            slot.rest.iter().for_each(|(span, with)| put(span, With::Json(with)));
             if let Some((number, span)) = &slot.number {
                 let before = slot.number_before.unwrap_or_else(|| number.saturating_sub(1));
                 put(span, With::Number(before));
@@ -314,18 +375,17 @@ impl Templates {
 
     /// Takes the texts out of an event that is going to be cut, so that each part costs what is left of the
     /// event, not the whole of it.
-    fn empty(&mut self, origin: usize) {
-        let place = (self.texts[origin].slot - self.first_slot) as usize;
-        let first = self.first_of_slot(origin);
+    fn empty(&mut self, place: usize) {
+        let slot = &self.slots[place];
+        let (texts, number) = (self.texts_of(slot), self.first_slot + place as u64);
         let slot = &mut self.slots[place];
         if core::mem::replace(&mut slot.emptied, true) {
             return;
         }
-        let texts = self.texts.range_mut(first..first + slot.texts as usize);
-        let mut texts: Vec<&mut Text> = texts.collect();
+        let mut texts: Vec<&mut Text> = self.texts.range_mut(texts).collect();
         let mut gone: Vec<Range<usize>> = texts
             .iter()
-            .flat_map(|text| core::iter::once(&text.span).chain(&text.copies).cloned())
+            .flat_map(|text| strings(&text.span, &text.copies))
             .filter(|span| span.len() > EMPTY)
             .collect();
         gone.sort_by_key(|span| span.start);
@@ -353,7 +413,10 @@ impl Templates {
             core::iter::once(&mut text.span).chain(&mut text.copies).for_each(shift);
             text.tokens_span.iter_mut().for_each(shift);
         }
-        slot.rest.iter_mut().chain(&mut slot.blanks).for_each(shift);
+        slot.rest.iter_mut().map(|(span, _)| span).chain(&mut slot.blanks).for_each(shift);
+        for tag in self.tags.iter_mut().filter(|tag| tag.slot == number) {
+            core::iter::once(&mut tag.span).chain(&mut tag.copies).for_each(shift);
+        }
         if let Some((_, span)) = &mut slot.number {
             shift(span);
         }
@@ -362,10 +425,10 @@ impl Templates {
         self.bytes = self.bytes + slot.raw.len() - before;
     }
 
-    /// The place of the first text of the event that text number `origin` is in.
-    fn first_of_slot(&self, origin: usize) -> usize {
-        let slot = self.texts[origin].slot;
-        origin - self.texts.range(..origin).rev().take_while(|t| t.slot == slot).count()
+    /// The places of the texts of an event.
+    fn texts_of(&self, slot: &Slot) -> Range<usize> {
+        let first = (slot.first_text - self.first_text) as usize;
+        first..first + slot.texts as usize
     }
 
     fn drop_done(&mut self) {
@@ -397,6 +460,15 @@ pub(super) struct Other {
     pub name: String,
     pub data: String,
     pub ready: bool,
+}
+
+/// What a part of an event holds.
+#[derive(Clone, Copy)]
+enum Own<'p> {
+    /// A piece that ends in the text at this place, and the provider's count for it.
+    Text(usize, &'p str, u64),
+    /// A tag.
+    Tag(&'p Tag),
 }
 
 /// What a piece took from its texts.
@@ -435,6 +507,27 @@ impl Slot {
             Data::None => "",
         }
     }
+}
+
+/// The strings that hold a text.
+fn strings<'s>(
+    span: &'s Range<usize>,
+    copies: &'s [Range<usize>],
+) -> impl Iterator<Item = Range<usize>> + 's {
+    core::iter::once(span).chain(copies).cloned()
+}
+
+/// The strings of an event that must be written anew although it passes whole: all of their text, with the
+/// first text that stands in each.
+fn altered_strings<'r, 'a>(reading: &'r Reading<'a>) -> Vec<(&'r wire::Text<'a>, String)> {
+    let mut found: Vec<(&wire::Text<'_>, String)> = Vec::new();
+    for text in reading.texts.iter().filter(|t| t.altered && t.part != Part::Late) {
+        match found.last_mut().filter(|(first, _)| first.span == text.span) {
+            Some((_, all)) => all.push_str(&text.text),
+            None => found.push((text, text.text.clone().into_owned())),
+        }
+    }
+    found
 }
 
 /// Length of an empty JSON string.

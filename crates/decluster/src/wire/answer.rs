@@ -19,6 +19,8 @@ pub struct Answer {
     pub reasoning_tokens: Option<u64>,
     /// The first error of the stream, as JSON.
     pub error: Option<String>,
+    /// How often the answer began anew within the stream; what came before is not part of it.
+    pub restarts: u32,
     /// How it ended: settled by `finish`, and not at all where the dialect is unknown.
     pub verdict: Option<Verdict>,
     /// Why, where the verdict alone does not tell.
@@ -74,6 +76,8 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments: JSON text, or free text for custom tools.
     pub arguments: String,
+    /// The provider sent them as an object, not as text: `arguments` is that object as it stands there.
+    pub is_object: bool,
     /// The provider said that nothing more comes.
     pub complete: bool,
 }
@@ -161,6 +165,40 @@ impl Answer {
         }
     }
 
+    /// The same for a JSON value: the text of a string, or what stands there.
+    pub(super) fn add_value(&mut self, choice: u32, place: usize, value: Option<Value<'_>>) {
+        let Some(value) = value else { return };
+        if let Some(text) = value.string() {
+            return self.add_arguments(choice, place, &text);
+        }
+        self.add_arguments(choice, place, value.text);
+        if let Some(call) = self.call(choice, place) {
+            call.is_object = true;
+        }
+    }
+
+    /// Nothing more comes of the call at this place of choice 0, if there is one.
+    pub(super) fn complete_call(&mut self, place: Option<&usize>) {
+        if let Some(call) = place.and_then(|place| self.call(0, *place)) {
+            call.complete = true;
+        }
+    }
+
+    /// What came so far is void: the stream begins anew.
+    pub(super) fn restart(&mut self) {
+        self.restarts = self.restarts.saturating_add(1);
+        self.choices.clear();
+        self.argument_bytes = 0;
+    }
+
+    /// Notes why a choice stopped, and that its calls are complete.
+    pub(super) fn finish_choice(&mut self, index: u32, word: &str) {
+        if let Some(choice) = self.choice(index) {
+            choice.finish = Some(word.to_owned());
+            choice.tool_calls.iter_mut().for_each(|call| call.complete = true);
+        }
+    }
+
     /// Replaces the arguments of a call by their final form, unless that is empty.
     pub(super) fn set_arguments(&mut self, choice: u32, place: usize, text: &str) {
         let Some(call) = self.call(choice, place) else { return };
@@ -202,10 +240,13 @@ impl Answer {
 }
 
 /// Where providers put the count of reasoning tokens, in `usage`.
-const REASONING_COUNTS: [&[&str]; 3] = [
+const REASONING_COUNTS: [&[&str]; 6] = [
     &["completion_tokens_details", "reasoning_tokens"],
     &["output_tokens_details", "reasoning_tokens"],
+    &["output_tokens_details", "thinking_tokens"],
     &["reasoning_tokens"],
+    &["thoughtsTokenCount"],
+    &["tokens", "reasoning_tokens"],
 ];
 /// The most that `max_choices` allows.
 const CHOICES_MAX: usize = 4_096;

@@ -1,13 +1,12 @@
 //! Chat completions and their relatives.
 
-use alloc::borrow::{Cow, ToOwned};
-use alloc::string::String;
+use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
 use super::answer::{Answer, ToolCall};
-use super::common::Common;
+use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
-use super::{Reading, Role, Text};
+use super::{Reading, Role, mistral};
 use crate::Kind;
 
 /// The state of a chat stream lies in the answer; nothing else is carried from chunk to chunk.
@@ -16,18 +15,29 @@ pub(super) struct Chat {
     /// A finish reason was seen.
     finishing: bool,
     /// A choice had a whole message and no delta.
-    pub(super) finished_answer: bool,
+    finished_answer: bool,
 }
 
-impl Chat {
-    /// Whether every choice has a finish reason.
-    pub(super) fn ended(&self, answer: &Answer) -> bool {
-        self.finishing && answer.choices.iter().all(|choice| choice.finish.is_some())
+/// Whether an event of unknown dialect is of this one.
+pub(super) fn is_one(event: &Object<'_>) -> bool {
+    event.get("choices").is_some_and(|v| v.text.starts_with('['))
+        || event.string("object").is_some_and(|o| o == "chat.completion.chunk")
+}
+
+impl Decode for Chat {
+    fn end(&self, common: &Common) -> End {
+        if common.done {
+            End::Closed
+        } else if self.finishing && common.answer.choices.iter().all(|c| c.finish.is_some()) {
+            End::Enough
+        } else {
+            End::Open
+        }
     }
 
-    /// Reads a chunk.
-    pub(super) fn read<'a>(
+    fn read<'a>(
         &mut self,
+        _: &str,
         chunk: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
@@ -48,6 +58,12 @@ impl Chat {
         Common::others(chunk, &CHUNK_MEMBERS, reading);
     }
 
+    fn finished_answer(&self) -> bool {
+        self.finished_answer
+    }
+}
+
+impl Chat {
     fn choice<'a>(&mut self, choice: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
         let index = Value::index(choice.get("index"));
         let delta = choice.get("delta").map(|v| v.object());
@@ -65,17 +81,17 @@ impl Chat {
             reading.whole = true;
             reading.plain = false;
         }
-        tool_calls(&delta, index, common, reading);
+        if tool_calls(&delta, index, common, reading) {
+            common.settle(index, reading);
+        }
         for key in ["finish_reason", "native_finish_reason"] {
-            reading.rest.extend(choice.present(key).map(|v| v.span()));
+            reading.last_only(choice.present(key));
         }
         if let Some(finish) = choice.string("finish_reason").filter(|f| !f.is_empty()) {
+            common.settle(index, reading);
             self.finishing = true;
             reading.role = Role::Hurry;
-            if let Some(choice) = common.answer.choice(index) {
-                choice.finish = Some(finish.into_owned());
-                choice.tool_calls.iter_mut().for_each(|call| call.complete = true);
-            }
+            common.answer.finish_choice(index, &finish);
         }
         if choice.present("error").is_some_and(|error| common.answer.take_error(error)) {
             reading.role = Role::Hurry;
@@ -107,14 +123,16 @@ fn reasoning<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &
         let entries = details.array();
         let texts: Vec<_> = entries.iter().filter_map(entry_text).collect();
         match (&entries[..], &texts[..]) {
-            (_, []) => reading.rest.extend((!details.is_empty()).then(|| details.span())),
+            (_, []) if details.is_empty() => {}
+            (_, []) => reading.last_only(details),
             ([entry], [copy]) if copy.bytes() == text => {
                 copies.push(copy.span());
-                reading.rest.extend(signature(entry));
+                signature(entry, reading);
             }
             _ => reading.whole = true,
         }
     }
+    common.inline.fielded(index);
     if common.text(channel, index, first, reading) {
         if let Some(text) = reading.texts.last_mut() {
             text.copies = copies;
@@ -135,9 +153,12 @@ fn detailed_reasoning<'a>(
     let entries = details.array();
     let texts: Vec<_> = entries.iter().map(entry_text).collect();
     if texts.iter().all(Option::is_none) {
-        reading.rest.extend((!details.is_empty()).then(|| details.span()));
+        if !details.is_empty() {
+            reading.last_only(details);
+        }
         return;
     }
+    common.inline.fielded(index);
     // An entry without text cannot be left out of the earlier parts alone.
     if texts.iter().any(Option::is_none) {
         reading.whole = true;
@@ -146,7 +167,7 @@ fn detailed_reasoning<'a>(
     for (entry, text) in entries.iter().zip(texts) {
         if let Some(text) = text {
             common.text((Kind::Reasoning, index, 0), index, text, reading);
-            reading.rest.extend(signature(entry));
+            signature(entry, reading);
         }
     }
 }
@@ -158,8 +179,8 @@ fn entry_text<'a>(entry: &Value<'a>) -> Option<Value<'a>> {
     texts.into_iter().find(|v| v.text.starts_with('"') && !v.is_empty())
 }
 
-fn signature(entry: &Value<'_>) -> Option<core::ops::Range<usize>> {
-    entry.object().present("signature").map(|v| v.span())
+fn signature(entry: &Value<'_>, reading: &mut Reading<'_>) {
+    reading.last_only(entry.object().present("signature"));
 }
 
 /// The visible text of a choice.
@@ -170,26 +191,21 @@ fn output<'a>(
     common: &mut Common,
     reading: &mut Reading<'a>,
 ) {
-    let channel = (Kind::Output, index, 0);
-    let content = delta.get("content").filter(|v| v.text.starts_with('"') && !v.is_empty());
+    let full = |v: &Value<'a>| v.text.starts_with('"') && !v.is_empty();
+    let parts = delta.get("content").filter(|v| v.text.starts_with('['));
+    if let Some(parts) = parts {
+        mistral::content(parts, index, common, reading);
+    }
+    let content = delta.get("content").filter(full);
     // Completions of the old kind have `text`; some send it beside `content`, the same text twice.
-    let text = choice.get("text").filter(|v| v.text.starts_with('"') && !v.is_empty());
+    let text = choice.get("text").filter(full);
     match (content, text) {
         (Some(content), copy) => {
             let same = copy.filter(|copy| copy.bytes() == content.bytes());
             reading.whole |= copy.is_some() && same.is_none();
-            let copies = same.map(|v| v.span());
-            if common.text(channel, index, content, reading) {
-                reading.texts.last_mut().into_iter().for_each(|t: &mut Text<'a>| {
-                    t.copies.extend(copies.clone());
-                });
-            } else {
-                reading.blanks.extend(copies);
-            }
+            common.visible(index, content, same, reading);
         }
-        (None, Some(text)) if delta.is_empty() => {
-            common.text(channel, index, text, reading);
-        }
+        (None, Some(text)) if delta.is_empty() => common.visible(index, text, None, reading),
         _ => {}
     }
     if let Some(refusal) = delta.get("refusal") {
@@ -207,23 +223,32 @@ fn per_token(logprobs: Value<'_>) -> bool {
     }
 }
 
-fn tool_calls<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &mut Reading<'a>) {
-    let answer = &mut common.answer;
-    if let Some(calls) = delta.present("tool_calls").filter(|v| !v.is_empty()) {
-        reading.role = Role::Hurry;
-        for call in calls.array() {
-            let call = call.object();
-            let function = call.get("function").map(|v| v.object()).unwrap_or_default();
-            let number = call.present("index").map(|v| Value::index(Some(v)));
-            let id = call.string("id").unwrap_or_default();
-            tool_call(answer, index, number, &id, &function);
-        }
+/// Says whether there are any.
+fn tool_calls<'a>(
+    delta: &Object<'a>,
+    index: u32,
+    common: &mut Common,
+    reading: &mut Reading<'a>,
+) -> bool {
+    let full = |key: &str| delta.present(key).filter(|v| !v.is_empty());
+    // The second is the form before tools.
+    let (calls, old) = (full("tool_calls"), full("function_call"));
+    if calls.is_none() && old.is_none() {
+        return false;
     }
-    // The form before tools.
-    if let Some(call) = delta.present("function_call").filter(|v| !v.is_empty()) {
-        reading.role = Role::Hurry;
+    reading.role = Role::Hurry;
+    let answer = &mut common.answer;
+    for call in calls.map(|v| v.array()).unwrap_or_default() {
+        let call = call.object();
+        let function = call.get("function").map(|v| v.object()).unwrap_or_default();
+        let number = call.present("index").map(|v| Value::index(Some(v)));
+        let id = call.string("id").unwrap_or_default();
+        tool_call(answer, index, number, &id, &function);
+    }
+    if let Some(call) = old {
         tool_call(answer, index, None, "", &call.object());
     }
+    true
 }
 
 /// Adds a fragment to the call it belongs to. Ids and numbers are unreliable: the number may be missing,
@@ -236,8 +261,7 @@ fn tool_call(
     function: &Object<'_>,
 ) {
     let name = function.string("name").unwrap_or_default();
-    let arguments =
-        function.present("arguments").map(|v| v.string().unwrap_or(Cow::Borrowed(v.text)));
+    let arguments = function.present("arguments");
     let Some(calls) = answer.choice(choice).map(|c| &c.tool_calls) else { return };
     let same_number = || match number {
         Some(number) => calls.iter().rposition(|c| c.index == Some(number)),
@@ -263,7 +287,7 @@ fn tool_call(
             }
         }
     }
-    answer.add_arguments(choice, place, &arguments.map_or_else(String::new, Cow::into_owned));
+    answer.add_value(choice, place, arguments);
 }
 
 /// Where servers put reasoning text, most specific first; after these `reasoning_details`.
@@ -273,4 +297,4 @@ const REASONING_FIELDS: [&str; 4] =
 /// Members that may stand on every part of a chunk, or that the code above has dealt with.
 const CHUNK_MEMBERS: [&str; 3] = ["choices", "prompt_filter_results", "error"];
 const CHOICE_MEMBERS: [&str; 3] = ["delta", "content_filter_results", "logprobs"];
-const DELTA_MEMBERS: [&str; 1] = ["reasoning_details"];
+const DELTA_MEMBERS: [&str; 2] = ["reasoning_details", "content"];

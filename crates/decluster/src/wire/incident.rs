@@ -2,21 +2,24 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
-use alloc::vec::Vec;
 
 use super::common::Common;
 use super::json::{Object, Value};
-use super::{Dialect, Reading, Role, Text};
+use super::{Reading, Text, responses};
 use crate::Kind;
 
-/// Whether the event is of this form. In a Responses stream the name of the reasoning event also exists
-/// with text alone.
-pub(super) fn is_one(dialect: Option<Dialect>, name: &str, event: &Object<'_>) -> bool {
+/// Whether an event of unknown dialect is of this one: it counts, or has a name that no provider uses.
+pub(super) fn is_one(name: &str, kind: &str, event: &Object<'_>) -> bool {
+    let name = if kind.is_empty() { name } else { kind };
+    responses::is_one(name, kind) && (event.get(COUNT).is_some() || name == OUTPUT)
+}
+
+/// Whether this reads the event. In a Responses stream the name of the reasoning event also exists with text
+/// alone; `own` says that the stream is of this dialect.
+pub(super) fn takes(own: bool, name: &str, event: &Object<'_>) -> bool {
     match kind(name, event) {
         Some(Kind::Output) => true,
-        Some(Kind::Reasoning) => {
-            dialect == Some(Dialect::Incident) || event.get("delta_tokens").is_some()
-        }
+        Some(Kind::Reasoning) => own || event.get(COUNT).is_some(),
         None => false,
     }
 }
@@ -32,7 +35,7 @@ pub(super) fn read<'a>(
     let number = event.present("sequence_number");
     reading.number = number.and_then(|n| Some((n.number()?, n.span())));
     reading.plain = true;
-    let tokens = event.present("delta_tokens");
+    let tokens = event.present(COUNT);
     let count = tokens.and_then(count);
     if let (Some(tokens), None) = (tokens, count) {
         common.malformed(format!("delta_tokens is not a count: {:.40}", tokens.text));
@@ -42,18 +45,8 @@ pub(super) fn read<'a>(
     let Some((count, tokens)) = count.zip(tokens).filter(|(count, _)| *count > 0) else { return };
     if !texts {
         let span = event.get("delta").filter(|v| v.text.starts_with('"')).map(|v| v.span());
-        reading.texts.push(Text {
-            kind,
-            index: 0,
-            text: Cow::Borrowed(""),
-            span: span.unwrap_or(0..0),
-            copies: Vec::new(),
-            tokens: None,
-            tokens_span: None,
-            ascii: false,
-            altered: false,
-        });
-        reading.role = Role::Delta;
+        let text = Text::bare(kind, 0, Cow::Borrowed(""));
+        reading.add(Text { span: span.unwrap_or(0..0), ..text });
     }
     if let Some(text) = reading.texts.last_mut() {
         text.tokens = Some(count);
@@ -74,4 +67,6 @@ fn count(value: Value<'_>) -> Option<u32> {
 }
 
 const NAMES: [(&str, Kind); 2] =
-    [("response.reasoning.delta", Kind::Reasoning), ("response.output.delta", Kind::Output)];
+    [("response.reasoning.delta", Kind::Reasoning), (OUTPUT, Kind::Output)];
+const OUTPUT: &str = "response.output.delta";
+const COUNT: &str = "delta_tokens";

@@ -217,6 +217,21 @@ pub(super) fn write_string(text: &str, ascii: bool, out: &mut String) {
     out.push('"');
 }
 
+/// Writes an object whose values are JSON texts.
+pub(super) fn write_object<'m>(members: impl Iterator<Item = (&'m str, &'m str)>) -> String {
+    let mut out = String::from("{");
+    for (key, value) in members {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        write_string(key, false, &mut out);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
 fn escape(c: char, out: &mut String) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         out.push_str("\\u");

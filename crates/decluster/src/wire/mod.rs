@@ -12,18 +12,26 @@ use core::ops::Range;
 use crate::Kind;
 
 mod answer;
+mod anthropic;
+mod bedrock;
 mod chat;
+mod cohere;
 mod common;
 mod detect;
+mod gemini;
 mod incident;
 mod json;
+mod mistral;
+mod ollama;
 mod reader;
 mod responses;
 mod splice;
+mod think;
 
 pub use answer::{Answer, Choice, Malformed, ToolCall, Verdict};
 pub use reader::{Reader, is_complete};
 pub use splice::{Edit, With, splice};
+pub use think::{Tags, Think};
 
 /// The form of a stream's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,13 +41,35 @@ pub enum Dialect {
     Chat,
     /// The Responses API.
     Responses,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Gemini's `streamGenerateContent`, as events or as one array.
+    Gemini,
+    /// Ollama's `/api/chat` and `/api/generate`.
+    Ollama,
+    /// Mistral's chat completions. Nothing tells them from others', and both names read both.
+    Mistral,
+    /// Cohere's chat, version 2.
+    Cohere,
+    /// Bedrock's Converse stream, in its decoded form.
+    Bedrock,
     /// `response.reasoning.delta` and `response.output.delta` with counts (`delta_tokens`) or text.
     Incident,
 }
 
 impl Dialect {
     /// All dialects that are read.
-    pub const ALL: [Self; 3] = [Self::Chat, Self::Responses, Self::Incident];
+    pub const ALL: [Self; 9] = [
+        Self::Chat,
+        Self::Responses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Mistral,
+        Self::Cohere,
+        Self::Bedrock,
+        Self::Incident,
+    ];
 
     /// The name used in every language.
     #[must_use]
@@ -47,6 +77,12 @@ impl Dialect {
         match self {
             Self::Chat => "openai-chat",
             Self::Responses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Mistral => "mistral",
+            Self::Cohere => "cohere",
+            Self::Bedrock => "bedrock-converse",
             Self::Incident => "incident",
         }
     }
@@ -66,9 +102,9 @@ pub struct Reading<'a> {
     pub texts: Vec<Text<'a>>,
     /// How the event may move among the others.
     pub role: Role,
-    /// Places of values that must stand only on the last part when the event is cut in several: earlier
-    /// parts get `null` there.
-    pub rest: Vec<Range<usize>>,
+    /// Places of values that must stand only on the last part when the event is cut in several, and what
+    /// earlier parts have there.
+    pub rest: Vec<(Range<usize>, &'static str)>,
     /// Places of strings that must be written as `""` whatever happens to the event: half a character
     /// that goes out with the text after it.
     pub blanks: Vec<Range<usize>>,
@@ -82,6 +118,16 @@ pub struct Reading<'a> {
     pub whole: bool,
     /// A new part begins here: what follows is another block.
     pub boundary: bool,
+    /// The answer begins anew with this event: what came before it is void.
+    pub restart: bool,
+}
+
+impl Reading<'_> {
+    /// The places of all strings that hold text, one perhaps several times.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = &Range<usize>> {
+        let texts = self.texts.iter().flat_map(|text| text.copies.iter().chain([&text.span]));
+        texts.chain(&self.blanks)
+    }
 }
 
 /// How an event may move among the others.
@@ -98,6 +144,28 @@ pub enum Role {
     Ping,
 }
 
+/// What a text is to the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Reasoning or output that stands in this event.
+    #[default]
+    Text,
+    /// Reasoning or output that stood in events before this one, as what might have become a tag.
+    Late,
+    /// A tag, or what may still become one: it stands in this event and is not part of the answer.
+    Tag,
+    /// A closing tag that nothing opened: all output of the choice so far was reasoning. Else as `Tag`.
+    Turn,
+}
+
+impl Part {
+    /// Whether the text is part of the answer.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Late)
+    }
+}
+
 /// A text in an event. All places are byte ranges in the data of the event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -108,7 +176,9 @@ pub struct Text<'a> {
     pub index: u32,
     /// The text.
     pub text: Cow<'a, str>,
-    /// The JSON string with its quotes; empty if the event has a count only.
+    /// What it is to the answer. Several parts may stand in one string.
+    pub part: Part,
+    /// The JSON string with its quotes; empty if the event has a count only, or does not hold the text.
     pub span: Range<usize>,
     /// Places of other strings that hold the same text and must get the same replacement.
     pub copies: Vec<Range<usize>>,

@@ -2,14 +2,15 @@
 //! in that dialect's file.
 
 use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::answer::{Answer, Verdict};
-use super::common::Common;
+use super::common::{Common, Decode, End};
 use super::detect::{self, Sign};
 use super::json::{self, Object, Value};
-use super::{Dialect, Reading, Role, Text, chat, incident, responses};
+use super::{Dialect, Part, Reading, Role, Text, Think};
 use crate::sse::Frame;
 
 /// Reads the events of one stream.
@@ -37,8 +38,8 @@ pub struct Reader {
     /// A dialect that is known but not read here: nothing is looked for any more.
     foreign: bool,
     common: Common,
-    chat: chat::Chat,
-    responses: responses::Responses,
+    /// What reads the dialect, once that is known.
+    decode: Option<Box<dyn Decode>>,
     damage: Damage,
     /// What came instead of events, from its first line.
     body: Option<Body>,
@@ -53,12 +54,18 @@ impl Reader {
             dialect,
             foreign: false,
             common: Common::default(),
-            chat: chat::Chat::default(),
-            responses: responses::Responses::default(),
+            decode: dialect.map(detect::open),
             damage: Damage::default(),
             body: None,
             finished: false,
         }
+    }
+
+    /// The same reader with other rules for tags in visible text. For use before the first event.
+    #[must_use]
+    pub fn with_think(mut self, think: Think) -> Self {
+        self.common = Common::new(think);
+        self
     }
 
     /// Reads a frame. Nothing a provider sends makes this fail: what cannot be read is counted and has no
@@ -85,31 +92,30 @@ impl Reader {
         self.read_data(name, data, true, None)
     }
 
-    /// The input is at its end: settles the verdict.
-    pub fn finish(&mut self) {
+    /// The input is at its end: settles the verdict. Gives the text that was held back as what might have
+    /// become a tag.
+    pub fn finish(&mut self) -> Reading<'static> {
+        let mut reading = Reading::default();
         if self.finished {
-            return;
+            return reading;
         }
         self.finished = true;
-        let ended = match self.dialect {
-            Some(Dialect::Chat) => self.common.done || self.chat.ended(&self.common.answer),
-            Some(Dialect::Responses) => self.responses.ended(),
-            Some(Dialect::Incident) => self.responses.ended() || self.common.done,
-            None => self.common.done,
-        };
+        self.common.settle_all(&mut reading);
+        let end = self.decode.as_ref().map(|decode| decode.end(&self.common));
+        let ended = end.map_or(self.common.done, |end| end != End::Open);
+        let failed = end == Some(End::Failed);
         // A finish reason is not the very end: what came after it was cut.
-        let closed = self.common.done || self.responses.ended();
+        let closed = self.common.done || failed || end == Some(End::Closed);
         let damage = &self.damage;
         let stopped = damage.broken || !closed && (damage.cut || damage.run > 0);
         let complete = ended && !stopped;
         let answer = &mut self.common.answer;
-        answer.repairs += self.common.held.len() as u64;
         // `stream` was not asked for, or not honoured: the one line of the body looks like an event.
-        if self.chat.finished_answer && answer.events == 1 {
+        if self.decode.as_ref().is_some_and(|d| d.finished_answer()) && answer.events == 1 {
             self.body = Some(Body::Json);
             answer.events = 0;
         }
-        let verdict = if answer.error.is_some() || self.responses.failed() {
+        let verdict = if answer.error.is_some() || failed {
             Some(Verdict::Failed)
         } else if let Some(body) = self.body.filter(|_| answer.events == 0) {
             answer.reason = Some(body.reason().to_owned());
@@ -130,7 +136,12 @@ impl Reader {
             for call in answer.choices.iter_mut().flat_map(|c| &mut c.tool_calls) {
                 call.complete = true;
             }
+            if self.common.inline.is_silent(0) {
+                answer.reason =
+                    Some("the reasoning was not closed: no visible output came".to_owned());
+            }
         }
+        reading
     }
 
     /// The dialect, once it is known.
@@ -210,7 +221,10 @@ impl Reader {
         }
         if self.dialect.is_none() && !self.foreign {
             match detect::sign(name, &event) {
-                Sign::Ours(dialect) => self.dialect = Some(dialect),
+                Sign::Ours(dialect) => {
+                    self.dialect = Some(dialect);
+                    self.decode = Some(detect::open(dialect));
+                }
                 Sign::Other => self.foreign = true,
                 Sign::None => {}
             }
@@ -220,22 +234,17 @@ impl Reader {
         {
             reading.role = Role::Hurry;
             // A flat error is the whole event: nothing to leave out.
-            reading.rest.extend((error.span() != value.span()).then(|| error.span()));
-        }
-        let common = &mut self.common;
-        match self.dialect {
-            Some(Dialect::Chat) => self.chat.read(&event, common, reading),
-            Some(Dialect::Responses | Dialect::Incident) => {
-                if incident::is_one(self.dialect, name, &event) {
-                    incident::read(name, &event, common, reading);
-                } else {
-                    self.responses.read(name, &event, common, reading);
-                }
+            if error.span() != value.span() {
+                reading.last_only(error);
             }
-            None => {}
         }
-        reading.plain &=
-            reading.texts.len() == 1 && reading.role == Role::Delta && reading.rest.is_empty();
+        if let Some(decode) = &mut self.decode {
+            decode.read(name, &event, &mut self.common, reading);
+        }
+        reading.plain &= reading.texts.len() == 1
+            && reading.texts.iter().all(|text| text.part == Part::Text)
+            && reading.role == Role::Delta
+            && reading.rest.is_empty();
         reading.shape = if reading.plain { shape } else { 0 };
     }
 

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::String;
 
 use super::answer::ToolCall;
-use super::common::Common;
+use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
-use super::{Reading, Role};
+use super::{Dialect, Reading, Role, incident};
 use crate::Kind;
 
 /// What must be known of earlier events. Items are told apart by `output_index`, not by their id: one
@@ -22,13 +22,11 @@ pub(super) struct Responses {
     seen: BTreeSet<(Channel, u32, u32)>,
     /// The place of the call that an item is.
     calls: BTreeMap<u32, usize>,
+    /// The response that is being sent.
+    id: Option<String>,
     end: Option<End>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Complete,
-    Failed,
+    /// The stream is of the dialect that counts tokens in place of text.
+    counts: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,25 +37,37 @@ enum Channel {
     Refusal,
 }
 
+/// Whether an event of unknown dialect is of this one.
+pub(super) fn is_one(name: &str, kind: &str) -> bool {
+    [name, kind].iter().any(|name| name.starts_with("response."))
+}
+
 impl Responses {
-    /// A terminal event was seen.
-    pub(super) fn ended(&self) -> bool {
-        self.end.is_some()
+    /// A reader of this dialect or of [`Dialect::Incident`].
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { counts: dialect == Dialect::Incident, ..Self::default() }
+    }
+}
+
+impl Decode for Responses {
+    fn end(&self, common: &Common) -> End {
+        match self.end {
+            None if self.counts && common.done => End::Closed,
+            end => end.unwrap_or(End::Open),
+        }
     }
 
-    /// The terminal event says that it failed.
-    pub(super) fn failed(&self) -> bool {
-        self.end == Some(End::Failed)
-    }
-
-    /// Reads an event. `type` in the data counts; the event's name only where that is missing.
-    pub(super) fn read<'a>(
+    /// `type` in the data counts; the event's name only where that is missing.
+    fn read<'a>(
         &mut self,
         name: &str,
         event: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
+        if incident::takes(self.counts, name, event) {
+            return incident::read(name, event, common, reading);
+        }
         let kind = event.string("type");
         let kind = kind.as_deref().unwrap_or(name);
         let number = event.present("sequence_number");
@@ -87,7 +97,9 @@ impl Responses {
             self.bracket(kind, event, common, reading);
         }
     }
+}
 
+impl Responses {
     fn delta<'a>(
         &mut self,
         channel: Channel,
@@ -162,7 +174,7 @@ impl Responses {
     ) {
         let object = |key: &str| event.get(key).map(|v| v.object()).unwrap_or_default();
         match kind {
-            "response.created" => self.created = true,
+            "response.created" => self.start(&object("response"), common, reading),
             "response.output_item.added" | "response.output_item.done" => {
                 let place = Value::index(event.get("output_index"));
                 let item = object("item");
@@ -180,6 +192,19 @@ impl Responses {
                 }
             }
         }
+    }
+
+    /// The same response may be announced again. Another one means that a gateway started anew.
+    fn start<'a>(&mut self, response: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+        let id = response.string("id").unwrap_or_default();
+        if self.id.as_ref().is_some_and(|before| *before != id) && !id.is_empty() {
+            common.answer.restart();
+            reading.restart = true;
+            reading.role = Role::Hurry;
+            *self = Self { counts: self.counts, ..Self::default() };
+        }
+        self.created = true;
+        self.id = Some(id.into_owned());
     }
 
     /// Text that came with the finished item only.
@@ -376,9 +401,9 @@ const CALLS: [&str; 3] = [
 const TOOL_ITEMS: [&str; 2] = ["function_call", "custom_tool_call"];
 
 const ENDS: [(&str, End); 5] = [
-    ("response.completed", End::Complete),
-    ("response.incomplete", End::Complete),
-    ("response.done", End::Complete),
+    ("response.completed", End::Closed),
+    ("response.incomplete", End::Closed),
+    ("response.done", End::Closed),
     ("response.failed", End::Failed),
     ("response.cancelled", End::Failed),
 ];

@@ -26,8 +26,8 @@ pub enum With<'t> {
     },
     /// A whole number.
     Number(u64),
-    /// `null`.
-    Null,
+    /// A JSON text.
+    Json(&'t str),
 }
 
 /// The data with the edits made, in whatever order they are given (they get sorted).
@@ -51,7 +51,7 @@ pub fn splice(data: &str, edits: &mut [Edit<'_>]) -> String {
         match edit.with {
             With::Text { text, ascii } => write_string(text, ascii, &mut out),
             With::Number(number) => out.push_str(&number.to_string()),
-            With::Null => out.push_str("null"),
+            With::Json(json) => out.push_str(json),
         }
         copied = end;
     }
@@ -71,12 +71,12 @@ mod tests {
             start..start + part.len()
         };
         let mut edits = [
-            Edit { span: at(r#"{"q": "y"}"#), with: With::Null },
+            Edit { span: at(r#"{"q": "y"}"#), with: With::Json("null") },
             Edit { span: at("\"x\""), with: With::Text { text: "é\n", ascii: true } },
             Edit { span: at("12"), with: With::Number(7) },
-            Edit { span: at("\"y\""), with: With::Null },
-            Edit { span: 1000..1001, with: With::Null },
-            Edit { span: 0..0, with: With::Null },
+            Edit { span: at("\"y\""), with: With::Json("null") },
+            Edit { span: 1000..1001, with: With::Json("null") },
+            Edit { span: 0..0, with: With::Json("null") },
         ];
         assert_eq!(splice(data, &mut edits), r#"{"a": "\u00e9\n",  "n": 7, "r": null}"#);
     }

@@ -78,20 +78,20 @@ fn the_same_reasoning_in_two_fields_is_a_copy() {
     assert_eq!(text.text, "ab");
     assert_eq!(text.copies.len(), 2);
     assert!(text.copies.iter().all(|span| &data[span.clone()] == "\"ab\""));
-    assert_eq!(reading.rest.iter().map(|s| &data[s.clone()]).collect::<Vec<_>>(), ["\"s\""]);
+    assert_eq!(reading.rest.iter().map(|(s, _)| &data[s.clone()]).collect::<Vec<_>>(), ["\"s\""]);
     assert!(!reading.whole && !reading.plain);
     let several = data.replace(r#""text":"ab","#, r#""text":"a"},{"text":"b","#);
     assert!(one(Dialect::Chat, "message", &several).whole);
     let encrypted = data.replace(r#""text":"ab","signature":"s""#, r#""data":"x""#);
     let reading = one(Dialect::Chat, "message", &encrypted);
-    assert!(!reading.whole && encrypted[reading.rest[0].clone()].starts_with('['));
+    assert!(!reading.whole && encrypted[reading.rest[0].0.clone()].starts_with('['));
 }
 
 #[test]
 fn what_belongs_to_the_event_stands_on_the_last_part() {
     let data = r#"{"choices":[{"index":0,"delta":{"content":"x","tool_calls":[{"index":0,"id":"a"}]},"finish_reason":"stop"}],"usage":{"completion_tokens":1},"citations":["u"]}"#;
     let reading = one(Dialect::Chat, "message", data);
-    let rest: Vec<_> = reading.rest.iter().map(|s| &data[s.clone()]).collect();
+    let rest: Vec<_> = reading.rest.iter().map(|(s, _)| &data[s.clone()]).collect();
     assert_eq!(rest.len(), 4, "{rest:?}");
     assert!(rest.contains(&"\"stop\"") && rest.contains(&r#"["u"]"#));
     assert_eq!(reading.role, Role::Hurry);
@@ -276,7 +276,7 @@ fn what_is_no_event_stream_says_so() {
         assert_eq!(read(body).1.error.as_deref(), Some(r#"{"message": "x"}"#));
         assert_eq!(read(body).1.verdict, Some(Verdict::Failed));
     }
-    let other = read("event: message_start\ndata: {\"type\":\"message_start\"}\n\n").1;
+    let other = read("data: {\"type\":\"text-delta\",\"id\":\"0\",\"delta\":\"a\"}\n\n").1;
     assert_eq!((other.verdict, other.reason.is_some()), (None, true));
 }
 
