@@ -172,8 +172,9 @@ impl Place {
         let rest = &parts.all[from..];
         let word = rest.trim_start();
         let gap = rest.len() - word.len();
-        let opened = tags(think).iter().find(|tag| word.starts_with(tag.open));
-        let empty = EMPTY_BLOCKS.iter().find(|tag| word.starts_with(**tag));
+        let near = gap <= BLANKS_MAX;
+        let opened = tags(think).iter().find(|tag| near && word.starts_with(tag.open));
+        let empty = EMPTY_BLOCKS.iter().find(|tag| near && word.starts_with(**tag));
         let may_open = |tag: &&str| tag.starts_with(word);
         if let Some(tag) = opened {
             let end = from + gap + tag.open.len();
@@ -185,8 +186,7 @@ impl Place {
             parts.give(Part::Tag, Kind::Output, from..end);
             self.reasoned = true;
             end
-        } else if gap <= BLANKS_MAX
-            && tags(think).iter().map(|tag| &tag.open).chain(&EMPTY_BLOCKS).any(may_open)
+        } else if near && tags(think).iter().map(|tag| &tag.open).chain(&EMPTY_BLOCKS).any(may_open)
         {
             self.hold(from, parts)
         } else {
@@ -208,14 +208,15 @@ impl Place {
             // The template had the tag, and the model writes it again.
             let word = rest.trim_start();
             let gap = rest.len() - word.len();
-            if let Some(tag) = tags(think).iter().find(|tag| word.starts_with(tag.open)) {
+            let near = gap <= BLANKS_MAX;
+            if let Some(tag) = tags(think).iter().find(|tag| near && word.starts_with(tag.open)) {
                 let end = from + gap + tag.open.len();
                 parts.give(Part::Tag, Kind::Output, from..end);
                 self.at = At::In { tag: Some(tag), blank };
                 return end;
             }
             let may_open = tags(think).iter().any(|tag| tag.open.starts_with(word));
-            if gap <= BLANKS_MAX && may_open {
+            if near && may_open {
                 return self.hold(from, parts);
             }
         }
@@ -246,7 +247,8 @@ impl Place {
     fn outside(&mut self, think: Think, from: usize, parts: &mut Parts<'_, '_>) -> usize {
         let rest = &parts.all[from..];
         let all = tags(think);
-        let open = if think.reopens { all } else { &[] };
+        // Text that has an opening tag talks about tags: a closing one is not lone then.
+        let open = if think.reopens || !self.reasoned { all } else { &[] };
         let lone = if self.reasoned { &[] } else { all };
         let wanted = open.iter().map(|tag| tag.open).chain(lone.iter().map(|tag| tag.close));
         let (end, found) = search(rest, wanted);
@@ -255,8 +257,12 @@ impl Place {
         let Some(found) = found else { return self.hold(from + end, parts) };
         let next = from + end + found.len();
         if let Some(tag) = open.iter().find(|tag| tag.open == found) {
-            parts.give(Part::Tag, Kind::Output, from + end..next);
-            self.at = At::In { tag: Some(tag), blank: true };
+            if think.reopens {
+                parts.give(Part::Tag, Kind::Output, from + end..next);
+                self.at = At::In { tag: Some(tag), blank: true };
+            } else {
+                parts.give(Part::Text, Kind::Output, from + end..next);
+            }
         } else {
             // What came so far was reasoning, unless nothing did.
             let part = if self.spoken { Part::Turn } else { Part::Tag };
