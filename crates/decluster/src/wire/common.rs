@@ -45,6 +45,7 @@ impl Common {
             reading.blanks.push(value.span());
             return false;
         }
+        self.answer.reasoning_text |= kind == Kind::Reasoning;
         reading.texts.push(Text {
             kind,
             index: choice,

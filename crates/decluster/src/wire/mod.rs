@@ -20,10 +20,12 @@ mod json;
 mod reader;
 mod responses;
 mod splice;
+mod usage;
 
 pub use answer::{Answer, Choice, Malformed, ToolCall, Verdict};
 pub use reader::{Reader, is_complete};
 pub use splice::{Edit, With, splice};
+pub use usage::Tokens;
 
 /// The form of a stream's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
