@@ -12,6 +12,7 @@ use core::ops::Range;
 use crate::Kind;
 
 mod answer;
+mod body;
 mod chat;
 mod common;
 mod detect;
@@ -23,6 +24,7 @@ mod splice;
 mod usage;
 
 pub use answer::{Answer, Choice, Malformed, ToolCall, Verdict};
+pub use body::{Body, BodyError};
 pub use reader::{Reader, is_complete};
 pub use splice::{Edit, With, splice};
 pub use usage::Tokens;
