@@ -67,8 +67,11 @@ def usage(body: Any) -> Usage:
     """
     found = read_body(_json(body))
     tokens = found.pop("tokens") or {}
-    for name in ("raw", "error"):
-        found[name] = None if found[name] is None else json.loads(found[name])
+    try:
+        for name in ("raw", "error"):
+            found[name] = None if found[name] is None else json.loads(found[name])
+    except ValueError as error:  # Python reads no number of more than 4,300 digits.
+        raise BodyError(str(error)) from None
     found["encrypted"] = tuple(found["encrypted"])
     return Usage(**tokens, **found)
 
