@@ -32,9 +32,10 @@ from ._core import (
     Wait,
     __version__,
 )
-from ._errors import ConfigError, DeclusterError, Finished, Full, TooLarge
+from ._errors import BodyError, ConfigError, DeclusterError, Finished, Full, TooLarge
 from ._stream import BlockStream, PieceStream, Stream, WrappedStream
 from ._types import Dialect, Framing, Parameters, Verdict
+from ._usage import Tokens, Usage, usage
 from ._verbs import Answer, blocks, collect, pieces, wrap
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Answer",
     "Block",
     "BlockStream",
+    "BodyError",
     "ConfigError",
     "DeclusterError",
     "Dialect",
@@ -62,7 +64,9 @@ __all__ = [
     "Preset",
     "Segmenter",
     "Stream",
+    "Tokens",
     "TooLarge",
+    "Usage",
     "Verdict",
     "Wait",
     "WrappedStream",
@@ -70,5 +74,6 @@ __all__ = [
     "blocks",
     "collect",
     "pieces",
+    "usage",
     "wrap",
 ]

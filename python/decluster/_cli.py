@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import dataclasses
 import hashlib
 import io
 import json
@@ -134,6 +135,7 @@ def _decoded(answer: Answer, in_full: bool) -> dict[str, object]:
         "output": text(answer.output),
         "reasoning_tokens": answer.reasoning_tokens,
         "usage": answer.usage,
+        "tokens": answer.tokens and dataclasses.asdict(answer.tokens),
         "finish": _finish(answer.finish),
         "verdict": answer.verdict,
         "reason": answer.reason,

@@ -17,5 +17,9 @@ class Finished(DeclusterError):
     """The engine was finished; it takes no more input."""
 
 
+class BodyError(DeclusterError, ValueError):
+    """What was given is no finished response of a provider."""
+
+
 class TooLarge(DeclusterError):
     """An event or delta exceeds `max_event_bytes`. All text before it was delivered."""

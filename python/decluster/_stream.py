@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from ._core import PENDING, Feed, Flow
 from ._source import Source
 from ._types import Dialect, Verdict
+from ._usage import Tokens, tokens_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Stream[Any]")
@@ -95,6 +96,11 @@ class Stream(Generic[T]):
         """The provider's own usage object, once it was sent."""
         usage = self._flow.usage()
         return None if usage is None else json.loads(usage)
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """The usage in one meaning for all providers, once it was sent."""
+        return tokens_of(self._flow.tokens())
 
     @property
     def verdict(self) -> Verdict | None:

@@ -11,6 +11,7 @@ from ._core import Collector, Event, Piece, open_flow
 from ._source import Source
 from ._stream import BlockStream, PieceStream, Stream, WrappedStream
 from ._types import AnySource, Dialect, Framing, LineSource, Parameters, Verdict
+from ._usage import Tokens, tokens_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,7 +30,10 @@ class Answer:
     tool_calls: list[dict[str, Any]]
     usage: dict[str, Any] | None
     """The provider's own usage object."""
+    tokens: Tokens | None
+    """The usage in one meaning for all providers."""
     reasoning_tokens: int | None
+    """As the provider counts them."""
     finish: str | None
     """The provider's own word for why it stopped."""
     verdict: Verdict | None
@@ -202,6 +206,7 @@ def collect(
     found = collector.finish()
     for name in ("usage", "error"):
         found[name] = None if found[name] is None else json.loads(found[name])
+    found["tokens"] = tokens_of(found["tokens"])
     return Answer(**found)
 
 

@@ -1,5 +1,6 @@
 //! A stream read to its end.
 
+use crate::body::tokens_dict;
 use crate::flow::{bytes_of, dialect_of, framing_of, is_line};
 use crate::{error, params};
 use decluster::Framer;
@@ -76,6 +77,7 @@ impl Collector {
         dict.set_item("tool_calls", calls)?;
         dict.set_item("choices", choices)?;
         dict.set_item("usage", answer.usage.as_deref())?;
+        dict.set_item("tokens", tokens_dict(py, answer.tokens())?)?;
         dict.set_item("reasoning_tokens", answer.reasoning_tokens)?;
         dict.set_item("finish", answer.finish())?;
         dict.set_item("verdict", answer.verdict.map(decluster::wire::Verdict::name))?;

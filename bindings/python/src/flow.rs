@@ -1,5 +1,6 @@
 //! A stream between a reader thread and its consumer.
 
+use crate::body::tokens_dict;
 use crate::engine::{Event, Piece, stats_dict};
 use crate::{PENDING, error, params};
 use decluster::wire::{Answer, Dialect, Verdict};
@@ -130,6 +131,11 @@ impl Flow {
     /// The last usage object, as JSON.
     fn usage(&self, py: Python<'_>) -> Option<String> {
         self.know(py, |_, answer| answer.usage.clone())
+    }
+
+    /// The same in one meaning for all providers.
+    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        tokens_dict(py, self.know(py, |_, answer| answer.tokens()))
     }
 
     fn verdict(&self, py: Python<'_>) -> Option<&'static str> {

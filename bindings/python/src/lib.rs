@@ -2,6 +2,7 @@
 //!
 //! What a Rust user would want, too, belongs there, not here.
 
+mod body;
 mod collect;
 mod engine;
 mod flow;
@@ -43,6 +44,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(study::table_header, m)?)?;
     m.add_function(wrap_pyfunction!(study::lay_text, m)?)?;
     m.add_function(wrap_pyfunction!(flow::open_flow, m)?)?;
+    m.add_function(wrap_pyfunction!(body::read_body, m)?)?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::json::Value;
+use super::usage::{self, Tokens};
 
 /// The sum of a stream. Holds no reasoning or output text; memory is bounded by the limits below and
 /// by the size of the largest event.
@@ -38,6 +39,8 @@ pub struct Answer {
     /// Tool calls or choices went over a limit and were not kept (they still pass through).
     pub clipped: bool,
     argument_bytes: usize,
+    /// Text of the reasoning came.
+    pub(super) reasoning_text: bool,
 }
 
 /// How a stream ended. The three are never merged: what stopped is not complete, and what the wire
@@ -117,6 +120,12 @@ impl Answer {
         self.first().map_or(&[], |choice| &choice.tool_calls)
     }
 
+    /// The usage in one meaning for all providers; `None` if none came, or one without a known count.
+    #[must_use]
+    pub fn tokens(&self) -> Option<Tokens> {
+        Tokens::of(self.usage.as_deref()?, self.reasoning_text)
+    }
+
     fn first(&self) -> Option<&Choice> {
         self.choices.iter().find(|c| c.index == 0).or_else(|| self.choices.first())
     }
@@ -189,6 +198,7 @@ impl Answer {
         self.restarts = self.restarts.saturating_add(1);
         self.choices.clear();
         self.argument_bytes = 0;
+        self.reasoning_text = false;
     }
 
     /// Notes why a choice stopped, and that its calls are complete.
@@ -217,14 +227,7 @@ impl Answer {
         }
         self.usage = Some(usage.text.to_owned());
         let members = usage.object();
-        let counts = REASONING_COUNTS.iter().filter_map(|path| {
-            let mut value = members.get(path.first()?)?;
-            for key in path.iter().skip(1) {
-                value = value.object().get(key)?;
-            }
-            value.number()
-        });
-        if let Some(count) = counts.into_iter().next() {
+        if let Some(count) = usage::reported_reasoning(&members) {
             self.reasoning_tokens = Some(count);
         }
     }
@@ -239,15 +242,6 @@ impl Answer {
     }
 }
 
-/// Where providers put the count of reasoning tokens, in `usage`.
-const REASONING_COUNTS: [&[&str]; 6] = [
-    &["completion_tokens_details", "reasoning_tokens"],
-    &["output_tokens_details", "reasoning_tokens"],
-    &["output_tokens_details", "thinking_tokens"],
-    &["reasoning_tokens"],
-    &["thoughtsTokenCount"],
-    &["tokens", "reasoning_tokens"],
-];
 /// The most that `max_choices` allows.
 const CHOICES_MAX: usize = 4_096;
 /// Far above what a model calls in one turn.

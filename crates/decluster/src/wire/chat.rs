@@ -173,7 +173,7 @@ fn detailed_reasoning<'a>(
 }
 
 /// The text of an entry of `reasoning_details`, if it has one.
-fn entry_text<'a>(entry: &Value<'a>) -> Option<Value<'a>> {
+pub(super) fn entry_text<'a>(entry: &Value<'a>) -> Option<Value<'a>> {
     let entry = entry.object();
     let texts = ["text", "summary"].into_iter().filter_map(|key| entry.get(key));
     texts.into_iter().find(|v| v.text.starts_with('"') && !v.is_empty())
@@ -291,7 +291,7 @@ fn tool_call(
 }
 
 /// Where servers put reasoning text, most specific first; after these `reasoning_details`.
-const REASONING_FIELDS: [&str; 4] =
+pub(super) const REASONING_FIELDS: [&str; 4] =
     ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
 
 /// Members that may stand on every part of a chunk, or that the code above has dealt with.

@@ -73,6 +73,7 @@ impl Common {
     ) -> bool {
         let Some(joined) = self.joined(channel, value, reading) else { return false };
         let text = Text::new(channel.0, choice, joined.text, value);
+        self.answer.reasoning_text |= channel.0 == Kind::Reasoning;
         reading.add(Text { altered: joined.altered, ..text });
         true
     }
@@ -91,6 +92,7 @@ impl Common {
             return;
         };
         for (part, kind, text) in self.inline.split(choice, joined.text) {
+            self.answer.reasoning_text |= kind == Kind::Reasoning || part == Part::Turn;
             let text = Text::new(kind, choice, text, value);
             let copies = copy.iter().map(Value::span).collect();
             reading.add(match part {

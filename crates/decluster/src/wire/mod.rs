@@ -14,6 +14,7 @@ use crate::Kind;
 mod answer;
 mod anthropic;
 mod bedrock;
+mod body;
 mod chat;
 mod cohere;
 mod common;
@@ -27,11 +28,14 @@ mod reader;
 mod responses;
 mod splice;
 mod think;
+mod usage;
 
 pub use answer::{Answer, Choice, Malformed, ToolCall, Verdict};
+pub use body::{Body, BodyError};
 pub use reader::{Reader, is_complete};
 pub use splice::{Edit, With, splice};
 pub use think::{Tags, Think};
+pub use usage::Tokens;
 
 /// The form of a stream's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

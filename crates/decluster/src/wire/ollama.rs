@@ -2,7 +2,8 @@
 
 use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
-use super::json::{self, Object, Value};
+use super::json::{Object, Value};
+use super::usage;
 use super::{Reading, Role};
 use crate::Kind;
 
@@ -76,28 +77,16 @@ impl Ollama {
         if let Some(reason) = reason {
             common.answer.finish_choice(0, &reason);
         }
-        let counts = COUNTS.iter().filter_map(|key| Some((*key, line.present(key)?.text)));
-        let usage = json::write_object(counts);
-        if let Ok(usage) = Value::parse(&usage, 0)
-            && !usage.is_empty()
+        if let Some(usage) = usage::gathered(line)
+            && let Ok(usage) = Value::parse(&usage, 0)
         {
             common.answer.take_usage(usage);
         }
         for (key, with) in [("done", "false"), ("done_reason", "null")] {
             reading.rest.extend(line.present(key).map(|v| (v.span(), with)));
         }
-        for key in COUNTS {
+        for key in usage::LOOSE {
             reading.last_only(line.present(key));
         }
     }
 }
-
-/// What the last line counts: tokens, and times in nanoseconds.
-const COUNTS: [&str; 6] = [
-    "total_duration",
-    "load_duration",
-    "prompt_eval_count",
-    "prompt_eval_duration",
-    "eval_count",
-    "eval_duration",
-];

@@ -390,7 +390,7 @@ impl Body {
 }
 
 /// The error an event reports, if it does.
-fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Value<'a>> {
+pub(super) fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Value<'a>> {
     let error = event.present("error").filter(|e| !e.is_empty());
     if error.is_some() {
         return error;
@@ -417,6 +417,6 @@ const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// Values of `type` that only keep the connection alive.
 const PINGS: [&str; 2] = ["ping", "keepalive"];
 /// As many levels as `serde_json` reads by recursion.
-const DEPTH_MAX: usize = 127;
+pub(super) const DEPTH_MAX: usize = 127;
 /// So many malformed events in a row are no accident: the stream is broken.
 const BAD_RUN_MAX: u32 = 3;
