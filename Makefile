@@ -18,9 +18,10 @@ demo: $(VENV)/.installed-demo
 ## All tests, lints and format checks.
 test: lint test-rust test-python
 
-## What takes longer: the property tests over many more cases, and what the segmenter costs.
+## What takes longer: the property tests over many more cases, the SDKs on long recordings, and what the segmenter costs.
 test-all: test test-cost
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
+	$(BIN)/pytest -m slow
 
 ## No text may cost the segmenter more than three times what prose does (marks and blanks 3.5): instructions, counted by valgrind.
 test-cost:
