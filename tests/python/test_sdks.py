@@ -86,17 +86,6 @@ def test_what_a_chunk_says_besides_text_is_accumulated_once(readers: Readers) ->
         assert message == whole, cut
 
 
-def test_details_without_a_number_stay_one_entry(readers: Readers) -> None:
-    """An accumulator cannot join them: a second such entry is an error."""
-    details = [{"type": "reasoning.text", "text": WHY}]
-    body = chat(BEGIN, chunk({"reasoning": WHY, "reasoning_details": details}), STOP)
-    for read in WAYS["openai-chat"].values():
-        told = readers.read(read, body)
-        assert told.error is None
-        for cut, again in cuts(body).items():
-            assert readers.read(read, again) == told, cut
-
-
 def test_an_error_beside_text_is_raised_before_that_text(readers: Readers) -> None:
     """An SDK gives nothing of an event that has an error."""
     failed = chunk({"content": HOW, "finish_reason": "error"}, error={"message": "too busy"})

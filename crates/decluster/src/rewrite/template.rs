@@ -46,6 +46,7 @@ struct Slot {
     texts: u32,
     first_text: u64,
     rest: Vec<(Range<usize>, &'static str)>,
+    lead: Vec<Range<usize>>,
     /// Strings that are empty in every part that has not something of its own there.
     blanks: Vec<Range<usize>>,
     number: Option<(u64, Range<usize>)>,
@@ -58,6 +59,8 @@ struct Slot {
     terminated: bool,
     /// Its texts have been taken out.
     emptied: bool,
+    /// A part of it was written.
+    begun: bool,
 }
 
 /// Where an event's data is.
@@ -227,6 +230,7 @@ impl Templates {
             texts,
             first_text: self.first_text + self.texts.len() as u64,
             rest: reading.rest.clone(),
+            lead: reading.lead.clone(),
             blanks: reading.blanks.clone(),
             number: reading.number.clone(),
             number_before: self.number,
@@ -234,6 +238,7 @@ impl Templates {
             bare: frame.bare,
             terminated: frame.terminated,
             emptied: false,
+            begun: false,
         });
         if let Some((number, _)) = reading.number {
             self.number = Some(number);
@@ -310,6 +315,7 @@ impl Templates {
         };
         rewrite(&slot.raw, data, how, out);
         self.after_cr = out.last() == Some(&b'\r');
+        self.slots[place].begun = true;
     }
 
     /// Takes the piece's text out of the texts it comes from, the last of them being `origin`.
@@ -363,6 +369,9 @@ impl Templates {
             text.tokens_span.iter().for_each(|span| put(span, With::Number(0)));
         }
         slot.blanks.iter().for_each(|span| put(span, string("", false)));
+        if slot.begun {
+            slot.lead.iter().for_each(|span| put(span, With::Json("null")));
+        }
         if slot.left > 0 {
             slot.rest.iter().for_each(|(span, with)| put(span, With::Json(with)));
             if let Some((number, span)) = &slot.number {
@@ -413,7 +422,8 @@ impl Templates {
             core::iter::once(&mut text.span).chain(&mut text.copies).for_each(shift);
             text.tokens_span.iter_mut().for_each(shift);
         }
-        slot.rest.iter_mut().map(|(span, _)| span).chain(&mut slot.blanks).for_each(shift);
+        let rest = slot.rest.iter_mut().map(|(span, _)| span);
+        rest.chain(&mut slot.lead).chain(&mut slot.blanks).for_each(shift);
         for tag in self.tags.iter_mut().filter(|tag| tag.slot == number) {
             core::iter::once(&mut tag.span).chain(&mut tag.copies).for_each(shift);
         }

@@ -75,6 +75,7 @@ impl Chat {
         }
         let delta = delta.unwrap_or_default();
         let before = reading.texts.len();
+        reading.first_only(delta.present("role"));
         reasoning(&delta, index, common, reading);
         output(choice, &delta, index, common, reading);
         if reading.texts.len() > before && choice.present("logprobs").is_some_and(per_token) {
@@ -127,7 +128,7 @@ fn reasoning<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &
             (_, []) => reading.last_only(details),
             ([entry], [copy]) if copy.bytes() == text => {
                 copies.push(copy.span());
-                signature(entry, reading);
+                entry_rest(entry, reading);
             }
             _ => reading.whole = true,
         }
@@ -167,7 +168,7 @@ fn detailed_reasoning<'a>(
     for (entry, text) in entries.iter().zip(texts) {
         if let Some(text) = text {
             common.text((Kind::Reasoning, index, 0), index, text, reading);
-            signature(entry, reading);
+            entry_rest(entry, reading);
         }
     }
 }
@@ -179,8 +180,13 @@ pub(super) fn entry_text<'a>(entry: &Value<'a>) -> Option<Value<'a>> {
     texts.into_iter().find(|v| v.text.starts_with('"') && !v.is_empty())
 }
 
-fn signature(entry: &Value<'_>, reading: &mut Reading<'_>) {
-    reading.last_only(entry.object().present("signature"));
+/// What an entry of `reasoning_details` holds besides its text.
+fn entry_rest(entry: &Value<'_>, reading: &mut Reading<'_>) {
+    let entry = entry.object();
+    reading.last_only(entry.present("signature"));
+    for name in ["id", "format"] {
+        reading.first_only(entry.present(name));
+    }
 }
 
 /// The visible text of a choice.

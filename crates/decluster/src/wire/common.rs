@@ -160,6 +160,11 @@ impl<'a> Reading<'a> {
         self.texts.push(text);
     }
 
+    /// A value that later parts do not have: they get `null`.
+    pub(super) fn first_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
+        self.lead.extend(value.into().map(|value| value.span()));
+    }
+
     /// A value that earlier parts do not have: they get `null`.
     pub(super) fn last_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
         self.rest.extend(value.into().map(|value| (value.span(), "null")));

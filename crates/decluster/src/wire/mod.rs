@@ -109,6 +109,9 @@ pub struct Reading<'a> {
     /// Places of values that must stand only on the last part when the event is cut in several, and what
     /// earlier parts have there.
     pub rest: Vec<(Range<usize>, &'static str)>,
+    /// Places of values that must stand only on the first part: later parts get `null` there. Readers that put
+    /// deltas together join strings, so what names the whole must not come twice.
+    pub lead: Vec<Range<usize>>,
     /// Places of strings that must be written as `""` whatever happens to the event: half a character
     /// that goes out with the text after it.
     pub blanks: Vec<Range<usize>>,

@@ -237,6 +237,8 @@ impl Reader {
             if error.span() != value.span() {
                 reading.last_only(error);
             }
+            // A reader that stops at errors takes nothing of the event, so it must not get parts of it.
+            reading.whole = true;
         }
         if let Some(decode) = &mut self.decode {
             decode.read(name, &event, &mut self.common, reading);
