@@ -284,6 +284,9 @@ def _messages(events: list[Any], final: Any) -> Told:
             kind = event.delta.type.removesuffix("_delta")
             if kind in ANTHROPIC_TEXTS:
                 said = told.text(event.index, kind, text=getattr(event.delta, kind))
+        elif event.type == "completion" and event.stop_reason is None:
+            # The events before Messages, which the SDK passes on.
+            said = told.text("completion", text=event.completion)
         if not said:
             told.others.append(as_dict(event))
     return told
