@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use decluster::sse::{Decoder, Rewrite, rewrite};
+use decluster::frames::{Frames, Part, Writer};
 use decluster::wire::{Answer, Dialect, Edit, Reader, With, splice};
 use decluster_tests::streams::{Decoded, read, read_lines};
 use decluster_tests::{Capture, EVENT_CAP, captures, cut, decode, sizes};
@@ -85,14 +85,15 @@ fn texts_can_be_cut(capture: &Capture, whole: &Decoded) {
 fn halved(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut reader = Reader::new(None);
-    let mut decoder = Decoder::new(EVENT_CAP);
+    let mut decoder = Frames::new(EVENT_CAP);
+    let mut writer = Writer::default();
     let all = decode(&mut decoder, [bytes], |frame| {
         let reading = reader.read(frame);
         let Some(event) = frame.event.as_ref().filter(|_| !reading.texts.is_empty()) else {
-            return out.extend_from_slice(frame.raw);
+            return writer.whole(frame.raw, frame.form, frame.led, &mut out);
         };
         if reading.whole {
-            return out.extend_from_slice(frame.raw);
+            return writer.whole(frame.raw, frame.form, frame.led, &mut out);
         }
         let mut parts = Vec::new();
         for (at, text) in reading.texts.iter().enumerate() {
@@ -115,12 +116,8 @@ fn halved(bytes: &[u8]) -> Vec<u8> {
                 );
             }
             let data = splice(event.data, &mut edits);
-            let how = Rewrite {
-                keep_id: last,
-                after_cr: out.last() == Some(&b'\r'),
-                close: !last && !frame.bare,
-            };
-            rewrite(frame.raw, &data, how, &mut out);
+            let part = Part { last, close: !last && !frame.bare };
+            writer.part(frame.raw, frame.form, &data, part, &mut out);
         }
     });
     assert_eq!(all, Ok(()));

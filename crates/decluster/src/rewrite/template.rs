@@ -4,7 +4,8 @@
 //! several texts of one choice; the event of the last one is the template it is written with.
 
 use crate::engine::Piece;
-use crate::sse::{Frame, Rewrite, rewrite};
+use crate::frames::{Part, Writer, replace};
+use crate::sse::{Form, Frame};
 use crate::wire::{Edit, Reading, With, splice};
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -24,8 +25,7 @@ pub(super) struct Templates {
     bytes: usize,
     /// Number of the last event that had one.
     number: Option<u64>,
-    /// What was sent last ended with a CR.
-    after_cr: bool,
+    writer: Writer,
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
     /// Events will be asked for by name.
@@ -51,6 +51,7 @@ struct Slot {
     led: bool,
     /// It ended without a blank line because the source drops them.
     bare: bool,
+    form: Form,
     terminated: bool,
     /// Its texts have been taken out.
     emptied: bool,
@@ -85,7 +86,7 @@ struct Text {
 
 impl Templates {
     pub(super) fn new(verbatim: bool, named: bool) -> Self {
-        Self { verbatim, named, ..Self::default() }
+        Self { verbatim, named, writer: Writer::new(verbatim), ..Self::default() }
     }
 
     /// Whether output is to be the input, byte for byte.
@@ -93,21 +94,9 @@ impl Templates {
         self.verbatim
     }
 
-    /// Writes bytes as they came. If `led`, they begin with the LF of a CRLF whose CR ended the frame before; if
-    /// another frame went out in between, each gets its own half.
-    pub(super) fn write(&mut self, raw: &[u8], led: bool, out: &mut Vec<u8>) {
-        if self.verbatim {
-            out.extend_from_slice(raw);
-        } else {
-            let body = if led { raw.strip_prefix(b"\n").unwrap_or(raw) } else { raw };
-            if self.after_cr && (led || memchr::memmem::find(body, b"\r\n").is_some()) {
-                out.push(b'\n');
-            }
-            out.extend_from_slice(body);
-        }
-        if let Some(last) = out.last() {
-            self.after_cr = *last == b'\r';
-        }
+    /// Writes a frame as it came.
+    pub(super) fn write(&mut self, raw: &[u8], form: Form, led: bool, out: &mut Vec<u8>) {
+        self.writer.whole(raw, form, led, out);
     }
 
     /// Forgets everything.
@@ -196,6 +185,7 @@ impl Templates {
             number_before: self.number,
             led: frame.led,
             bare: frame.bare,
+            form: frame.form,
             terminated: frame.terminated,
             emptied: false,
         });
@@ -211,8 +201,8 @@ impl Templates {
         slot.left = 0;
         match sink {
             Sink::Bytes(out) => {
-                let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
-                self.write(&raw, led, out);
+                let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                self.write(&raw, form, led, out);
                 self.bytes -= raw.len();
             }
             Sink::Other(other) => other.set(slot),
@@ -235,20 +225,15 @@ impl Templates {
                 let altered = self.texts[origin].altered || !slot.blanks.is_empty();
                 if taken.whole && last && slot.texts == 1 && !altered {
                     let slot = &mut self.slots[place];
-                    let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
-                    self.write(&raw, led, out);
+                    let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                    self.write(&raw, form, led, out);
                     self.bytes -= raw.len();
                 } else {
                     self.empty(origin);
                     let slot = &self.slots[place];
                     let data = self.part(origin, piece.text, taken.tokens);
-                    let how = Rewrite {
-                        keep_id: last,
-                        after_cr: self.after_cr,
-                        close: !(slot.bare || last && !slot.terminated),
-                    };
-                    rewrite(&slot.raw, &data, how, out);
-                    self.after_cr = out.last() == Some(&b'\r');
+                    let part = Part { last, close: !(slot.bare || last && !slot.terminated) };
+                    self.writer.part(&slot.raw, slot.form, &data, part, out);
                 }
             }
             Sink::Other(other) if last && !slot.rest.is_empty() => other.set(slot),
@@ -418,10 +403,7 @@ impl Other {
 impl Slot {
     /// Writes the event anew with other data.
     fn set_data(&mut self, data: String) {
-        let after_cr = self.led;
-        let mut raw = Vec::new();
-        rewrite(&self.raw, &data, Rewrite { keep_id: true, after_cr, close: false }, &mut raw);
-        self.raw = raw;
+        self.raw = replace(&self.raw, self.form, self.led, &data);
         self.data = Data::Own(data);
     }
 
