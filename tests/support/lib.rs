@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use decluster::sse::{Decoder, Frame, TooLarge};
+use decluster::frames::Frames;
+use decluster::sse::{Frame, TooLarge};
 use serde_json::Value;
 
 pub mod drive;
@@ -62,7 +63,12 @@ pub fn captures(dialect: &str) -> Vec<Capture> {
     let mut found: Vec<PathBuf> = fs::read_dir(&dir)
         .map(|entries| entries.flatten().map(|e| e.path()).collect())
         .unwrap_or_default();
-    found.retain(|path| path.extension().is_some_and(|e| e == "sse"));
+    // Expectations and chunk sizes are JSON, too, and have a second extension.
+    let inner =
+        |path: &Path| path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_some());
+    found.retain(|path| {
+        path.extension().is_some_and(|e| e == "sse" || e == "ndjson" || e == "json" && !inner(path))
+    });
     found.sort();
     let capture = |path: PathBuf| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -137,7 +143,7 @@ impl Random {
 ///
 /// [`TooLarge`], as the decoder reports it.
 pub fn decode<'p>(
-    decoder: &mut Decoder,
+    decoder: &mut Frames,
     pieces: impl IntoIterator<Item = &'p [u8]>,
     mut show: impl FnMut(&Frame<'_>),
 ) -> Result<(), TooLarge> {
@@ -155,7 +161,7 @@ pub fn decode<'p>(
 ///
 /// [`TooLarge`], as the decoder reports it.
 pub fn decode_lines<'p>(
-    decoder: &mut Decoder,
+    decoder: &mut Frames,
     lines: impl IntoIterator<Item = &'p [u8]>,
     mut show: impl FnMut(&Frame<'_>),
 ) -> Result<(), TooLarge> {
@@ -167,7 +173,7 @@ pub fn decode_lines<'p>(
     drain(decoder, &mut show)
 }
 
-fn drain(decoder: &mut Decoder, show: &mut impl FnMut(&Frame<'_>)) -> Result<(), TooLarge> {
+fn drain(decoder: &mut Frames, show: &mut impl FnMut(&Frame<'_>)) -> Result<(), TooLarge> {
     while let Some(frame) = decoder.poll()? {
         show(&frame);
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use decluster::Kind;
-use decluster::sse::{Decoder, Frame, TooLarge};
-use decluster::wire::{
-    Answer, Dialect, Part, Reader, Reading, Text, ToolCall, Verdict, is_complete,
-};
+use decluster::frames::Frames;
+use decluster::sse::{Frame, TooLarge};
+use decluster::wire::{Answer, Dialect, Part, Reader, Reading, Text, ToolCall, Verdict};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -102,7 +101,7 @@ impl Decoded {
 /// If an event is larger than [`EVENT_CAP`], or a place that the reader gives is wrong.
 #[must_use]
 pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dialect>) -> Decoded {
-    let mut decoder = Decoder::new(EVENT_CAP);
+    let mut decoder = Frames::new(EVENT_CAP);
     collect(dialect, |show| decode(&mut decoder, pieces, show))
 }
 
@@ -113,7 +112,7 @@ pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dial
 /// As [`read`].
 #[must_use]
 pub fn read_lines<'p>(lines: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
-    let mut decoder = Decoder::new(EVENT_CAP).with_lines(is_complete);
+    let mut decoder = Frames::new(EVENT_CAP);
     collect(None, |show| decode_lines(&mut decoder, lines, show))
 }
 

@@ -5,7 +5,8 @@
 use std::time::{Duration, Instant};
 
 use decluster::Kind;
-use decluster::sse::{Decoder, Rewrite, TooLarge, rewrite};
+use decluster::frames::{Ending, Frames, Writer};
+use decluster::sse::{Decoder, Form, TooLarge};
 use decluster::wire::{Dialect, Edit, Reader, Verdict, With, is_complete, splice};
 use decluster_tests::streams::{Decoded, read, read_lines};
 use decluster_tests::{EVENT_CAP, Random, cut, decode, sizes};
@@ -132,7 +133,7 @@ fn a_line_of_five_megabytes_takes_linear_time() {
 fn an_event_over_the_cap_is_refused_where_it_begins() {
     let input = [chat("a"), chat(&"b".repeat(500)), chat("c")].concat();
     for seed in 0..20 {
-        let mut decoder = Decoder::new(300);
+        let mut decoder = Frames::new(300);
         let mut reader = Reader::new(None);
         let mut output = String::new();
         let pieces = cut(input.as_bytes(), &sizes(input.len(), seed));
@@ -186,7 +187,7 @@ fn mutated(seed: usize, random: u64) -> Vec<u8> {
 
 /// Whatever was read can be written again, and reads as what was written.
 fn rewrites_read_back(bytes: &[u8]) {
-    let mut decoder = Decoder::new(EVENT_CAP);
+    let mut decoder = Frames::new(EVENT_CAP);
     let mut reader = Reader::new(None);
     decode(&mut decoder, [bytes], |frame| {
         let reading = reader.read(frame);
@@ -210,15 +211,25 @@ fn rewrites_read_back(bytes: &[u8]) {
             assert!(is_complete(&data), "{data}");
         }
         let mut out = Vec::new();
-        let how = Rewrite { keep_id: false, after_cr: false, close: true };
-        rewrite(frame.raw, &data, how, &mut out);
-        let mut again = Decoder::new(EVENT_CAP);
+        let part = Ending { last: false, close: true };
+        Writer::default().part(frame.raw, frame.form, &data, part, &mut out);
+        // A single event does not always show the framing of its stream.
         let mut seen = Vec::new();
-        decode(&mut again, [&out[..]], |f| {
-            seen.extend(f.event.as_ref().map(|e| e.data.to_owned()));
-        })
-        .unwrap();
-        assert_eq!(seen, [data.replace("\r\n", "\n").replace('\r', "\n")]);
+        if frame.form == Form::Sse {
+            let mut again = Decoder::new(EVENT_CAP);
+            again.push(&out);
+            again.finish();
+            while let Some(f) = again.poll().unwrap() {
+                seen.extend(f.event.as_ref().map(|e| e.data.to_owned()));
+            }
+            assert_eq!(seen, [data.replace("\r\n", "\n").replace('\r', "\n")]);
+        } else if event.data.starts_with('{') && is_complete(event.data) {
+            decode(&mut Frames::new(EVENT_CAP), [&out[..]], |f| {
+                seen.extend(f.event.as_ref().map(|e| e.data.to_owned()));
+            })
+            .unwrap();
+            assert_eq!(seen, [data]);
+        }
     })
     .unwrap();
 }

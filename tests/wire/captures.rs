@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use decluster::sse::{Decoder, Rewrite, rewrite};
+use decluster::frames::{Ending, Frames, Writer};
 use decluster::wire::{Answer, Dialect, Edit, Part, Reader, With, splice};
 use decluster_tests::streams::{Decoded, read, read_lines};
 use decluster_tests::{Capture, EVENT_CAP, captures, cut, decode, sizes};
@@ -13,12 +13,16 @@ fn check(dialect: &str, count: usize) {
     assert!(all.is_empty() || all.len() == count, "{} recordings", all.len());
     for capture in all {
         let whole = read([&capture.bytes[..]], None);
-        assert_eq!(whole.dialect.map(Dialect::name), Some(dialect), "{}", capture.name);
+        let told = if dialect == "mistral" { "openai-chat" } else { dialect };
+        assert_eq!(whole.dialect.map(Dialect::name), Some(told), "{}", capture.name);
         assert_eq!(whole.raw, capture.bytes, "{}: every byte is in one frame", capture.name);
         let found = whole.differences(&capture.expect);
         if !found.is_empty() {
             wrong.push(format!("{}:\n  {}", capture.name, found.join("\n  ")));
         }
+        let mut named = read([&capture.bytes[..]], Dialect::from_name(dialect));
+        named.dialect = whole.dialect;
+        assert!(named == whole, "{}: with its dialect named", capture.name);
         cuts_change_nothing(&capture, &whole);
         lines_say_the_same(&capture, &whole);
         texts_can_be_cut(&capture, &whole);
@@ -75,14 +79,15 @@ fn texts_can_be_cut(capture: &Capture, whole: &Decoded) {
 fn halved(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut reader = Reader::new(None);
-    let mut decoder = Decoder::new(EVENT_CAP);
+    let mut decoder = Frames::new(EVENT_CAP);
+    let mut writer = Writer::default();
     let all = decode(&mut decoder, [bytes], |frame| {
         let reading = reader.read(frame);
         let Some(event) = frame.event.as_ref().filter(|_| !reading.texts.is_empty()) else {
-            return out.extend_from_slice(frame.raw);
+            return writer.whole(frame.raw, frame.form, frame.led, &mut out);
         };
         if reading.whole {
-            return out.extend_from_slice(frame.raw);
+            return writer.whole(frame.raw, frame.form, frame.led, &mut out);
         }
         let mut parts = Vec::new();
         for (at, text) in reading.texts.iter().enumerate().filter(|(_, t)| t.part != Part::Late) {
@@ -113,12 +118,8 @@ fn halved(bytes: &[u8]) -> Vec<u8> {
                 );
             }
             let data = splice(event.data, &mut edits);
-            let how = Rewrite {
-                keep_id: last,
-                after_cr: out.last() == Some(&b'\r'),
-                close: !last && !frame.bare,
-            };
-            rewrite(frame.raw, &data, how, &mut out);
+            let part = Ending { last, close: !last && !frame.bare };
+            writer.part(frame.raw, frame.form, &data, part, &mut out);
         }
     });
     assert_eq!(all, Ok(()));
@@ -148,4 +149,19 @@ fn gemini_recordings_agree() {
 #[test]
 fn cohere_recordings_agree() {
     check("cohere", 5);
+}
+
+#[test]
+fn mistral_recordings_agree() {
+    check("mistral", 6);
+}
+
+#[test]
+fn ollama_recordings_agree() {
+    check("ollama", 7);
+}
+
+#[test]
+fn bedrock_recordings_agree() {
+    check("bedrock-converse", 7);
 }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use decluster::sse::Decoder;
-use decluster_tests::{EVENT_CAP, cases, decode, shared};
+use decluster::sse::{Decoder, Frame};
+use decluster_tests::{EVENT_CAP, cases, shared};
 use serde_json::{Value, json};
 
 /// Everything one run over an input says.
@@ -20,7 +20,7 @@ struct Run {
 fn run<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Run {
     let mut decoder = Decoder::new(EVENT_CAP);
     let mut run = Run::default();
-    decode(&mut decoder, pieces, |frame| {
+    let mut show = |frame: &Frame<'_>| {
         run.raw.extend_from_slice(frame.raw);
         run.comments += u64::from(frame.comments);
         let Some(event) = &frame.event else { return };
@@ -34,9 +34,19 @@ fn run<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Run {
         } else {
             run.unsent = Some(event.data.to_owned());
         }
-    })
-    .unwrap();
-    run.id = decoder.last_event_id().to_owned();
+    };
+    let mut drain = |decoder: &mut Decoder| {
+        while let Some(frame) = decoder.poll().unwrap() {
+            show(&frame);
+        }
+    };
+    for piece in pieces {
+        decoder.push(piece);
+        drain(&mut decoder);
+    }
+    decoder.finish();
+    drain(&mut decoder);
+    decoder.last_event_id().clone_into(&mut run.id);
     run.retry = decoder.reconnection_ms();
     run
 }

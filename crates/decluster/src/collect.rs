@@ -2,8 +2,9 @@
 
 use crate::config::Config;
 use crate::delta::Kind;
-use crate::sse::{Decoder, TooLarge};
-use crate::wire::{self, Answer, Dialect, Part, Reader, Reading};
+use crate::frames::Frames;
+use crate::sse::TooLarge;
+use crate::wire::{Answer, Dialect, Part, Reader, Reading};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -19,7 +20,7 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Debug)]
 pub struct Collector {
-    decoder: Decoder,
+    decoder: Frames,
     reader: Reader,
     texts: Vec<Collected>,
 }
@@ -39,9 +40,8 @@ impl Collector {
     /// A collector for one stream; `None` tells the dialect from the first event. Of `config` only
     /// `max_event_bytes` and what is said of tags count. The texts themselves are not bounded.
     pub fn new(config: &Config, dialect: Option<Dialect>) -> Self {
-        let decoder = Decoder::new(config.max_event_bytes as usize);
         Self {
-            decoder: decoder.with_lines(wire::is_complete),
+            decoder: Frames::new(config.max_event_bytes as usize),
             reader: Reader::new(dialect).with_think(config.think()),
             texts: Vec::new(),
         }

@@ -88,7 +88,29 @@ fn of_first(item: &[u8]) -> Option<Framing> {
 /// What the second item shows when the first has no line end.
 fn of_two(first: &[u8], second: &[u8]) -> Framing {
     let line = ends(second) == Ends::None && (begins_line(second) || is_foreign(first));
-    if second.is_empty() || line && could_be_line(first) { Framing::Lines } else { Framing::Bytes }
+    let pretty = is_brackets(first) && ends(second) == Ends::None && continues_pretty(second);
+    if second.is_empty() || line && could_be_line(first) || pretty {
+        Framing::Lines
+    } else {
+        Framing::Bytes
+    }
+}
+
+/// Whether this is all that the first line of a JSON text over several lines holds.
+fn is_brackets(item: &[u8]) -> bool {
+    let brackets = item.trim_ascii_end();
+    !brackets.is_empty() && brackets.iter().all(|byte| matches!(byte, b'{' | b'['))
+}
+
+/// Whether this is the second line of such a text. A chunk would begin with the line end of the first, or, where
+/// there are no line ends, without a blank. If it does not, it does not matter much: line ends between values
+/// may come and go.
+fn continues_pretty(item: &[u8]) -> bool {
+    let element = item.trim_ascii_end().strip_suffix(b",");
+    item.starts_with(b" ")
+        || item.starts_with(b"\t")
+        || matches!(item, b"{" | b"[" | b"}" | b"]")
+        || element.is_some_and(|text| core::str::from_utf8(text).is_ok_and(is_complete))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +198,11 @@ mod tests {
             &["<html>", "<body>"],
             &[EVENT],
             &["data: [DONE]"],
+            &["[{", "  \"candidates\": ["],
+            &["[", "{"],
+            &["[", "{\"a\":1},"],
+            &["{", "\t\"error\": {"],
+            &["{\"a\":1}", "", "{\"a\":2}"],
         ] {
             assert_eq!(told(items), Some(Framing::Lines), "{items:?}");
         }
@@ -196,6 +223,12 @@ mod tests {
             &["d", "ata: x\n\n"],
             &["event: response.cre", "ated\ndata: {}\n\n"],
             &["data: {\"a"],
+            &["[{\n  \"candidates\": [\n"],
+            &["[{", "\n  \"candidates\": ["],
+            &["[", "{\"a\":1}"],
+            &["{\"a\":", "1}\n"],
+            &["{\"a\":1}", "\n{\"a\":2}\n"],
+            &["{\"a\":1}\n{\"a\""],
         ] {
             assert_eq!(told(items), Some(Framing::Bytes), "{items:?}");
         }
@@ -203,11 +236,16 @@ mod tests {
 
     #[test]
     fn any_cut_of_a_stream_of_events_keeps_its_bytes() {
-        let stream = "data: {\"choices\":[]}\n\ndata: [DONE]\n\n";
-        for at in 1..stream.len() {
-            let (one, two) = stream.split_at(at);
-            let framing = told(&[one, two]);
-            assert_ne!(framing, Some(Framing::Lines), "cut at {at}");
+        for stream in [
+            "data: {\"choices\":[]}\n\ndata: [DONE]\n\n",
+            "{\"a\":[{\"b\":\"c \"}]}\n{\"a\":[]}\n",
+            "[{\n  \"a\": [\n    \"b \"\n  ]\n}\n,\r\n{\n  \"a\": [{}]\n}\n]",
+        ] {
+            for at in 1..stream.len() {
+                let (one, two) = stream.split_at(at);
+                let framing = told(&[one, two]);
+                assert_ne!(framing, Some(Framing::Lines), "{stream:?} cut at {at}");
+            }
         }
     }
 }

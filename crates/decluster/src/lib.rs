@@ -24,7 +24,7 @@
 //! ```
 //!
 //! One direction: `bytes -> events -> deltas -> blocks -> pieces`. Each stage can be used alone:
-//! [`sse`], [`wire`] (feature `wire`), [`segment`], [`Engine`]; [`Rewriter`] joins them all. There is no IO, no
+//! [`sse`], [`frames`] and [`wire`] (feature `wire`), [`segment`], [`Engine`]; [`Rewriter`] joins them all. There is no IO, no
 //! clock, no thread, no randomness and no `unsafe` in this crate; it is `no_std` with `alloc`.
 
 #![forbid(unsafe_code)]
@@ -39,6 +39,8 @@ mod collect;
 mod config;
 mod delta;
 mod engine;
+#[cfg(feature = "wire")]
+pub mod frames;
 #[cfg(feature = "wire")]
 mod framing;
 mod pace;

@@ -1,4 +1,4 @@
-//! A provider's stream in, the same stream out, re-cut and paced: sse, wire and engine joined.
+//! A provider's stream in, the same stream out, re-cut and paced: frames, wire and engine joined.
 //!
 //! An event that carries text becomes a *template*. When a piece leaves, the event that holds its last byte
 //! is written again with the piece as its text; everything else in it stays. Events without text are kept
@@ -10,7 +10,8 @@ mod template;
 use crate::config::Config;
 use crate::delta::Delta;
 use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
-use crate::sse::{self, Frame};
+use crate::frames::Frames;
+use crate::sse::{self, Form, Frame};
 use crate::time::Nanos;
 use crate::wire::{self, Answer, Dialect, Part, Reading, Role};
 use alloc::borrow::ToOwned;
@@ -48,7 +49,7 @@ use template::{Other, Sink, Templates};
 #[derive(Debug)]
 pub struct Rewriter {
     options: RewriterOptions,
-    decoder: sse::Decoder,
+    decoder: Frames,
     reader: wire::Reader,
     engine: Engine,
     templates: Templates,
@@ -143,8 +144,7 @@ impl Rewriter {
         let verbatim = config.pace == 2 && config.segmenting().is_none();
         Ok(Self {
             options,
-            decoder: sse::Decoder::new(config.max_event_bytes as usize)
-                .with_lines(wire::is_complete),
+            decoder: Frames::new(config.max_event_bytes as usize),
             reader: wire::Reader::new(options.dialect).with_think(config.think()),
             engine: Engine::new(config, now),
             templates: Templates::new(verbatim, options),
@@ -220,7 +220,7 @@ impl Rewriter {
                 self.ending = true;
                 self.ended = true;
                 // Nothing is fed to it any more; what it holds is forgotten.
-                self.decoder = sse::Decoder::new(0);
+                self.decoder = Frames::new(0);
                 self.urgent = Urgent::default();
                 self.templates.clear();
                 self.engine.cancel(Cancel::Drop);
@@ -278,8 +278,8 @@ impl Rewriter {
                 self.pump(now);
             }
             self.out.clear();
-            if let Some((raw, led)) = self.urgent.pop() {
-                self.templates.write(&raw, led, &mut self.out);
+            if let Some((raw, form, led)) = self.urgent.pop() {
+                self.templates.write(&raw, form, led, &mut self.out);
                 if self.out.is_empty() {
                     continue;
                 }
@@ -426,21 +426,21 @@ impl RewriterOptions {
 /// Frames that carry no order: comments, pings, empty lines. They wait only for the next poll.
 #[derive(Debug, Default)]
 struct Urgent {
-    /// With whether they begin with half of a line end.
-    frames: VecDeque<(Vec<u8>, bool)>,
+    /// With their form, and whether they begin with half of a line end.
+    frames: VecDeque<(Vec<u8>, Form, bool)>,
     bytes: usize,
 }
 
 impl Urgent {
     fn push(&mut self, frame: &Frame<'_>) {
         self.bytes += frame.raw.len() + URGENT_OVERHEAD;
-        self.frames.push_back((frame.raw.to_vec(), frame.led));
+        self.frames.push_back((frame.raw.to_vec(), frame.form, frame.led));
     }
 
-    fn pop(&mut self) -> Option<(Vec<u8>, bool)> {
-        let (raw, led) = self.frames.pop_front()?;
+    fn pop(&mut self) -> Option<(Vec<u8>, Form, bool)> {
+        let (raw, form, led) = self.frames.pop_front()?;
         self.bytes -= raw.len() + URGENT_OVERHEAD;
-        Some((raw, led))
+        Some((raw, form, led))
     }
 }
 
@@ -525,7 +525,8 @@ impl Intake<'_> {
     /// with an id, which would confirm what was overtaken, and not if the end of the input cut it short: it would
     /// run into whatever comes after it.
     fn has_no_order(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
-        let blank = frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
+        let blank = frame.form != Form::ArrayEnd
+            && frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
         let whole = frame.raw.ends_with(b"\n") || frame.raw.ends_with(b"\r");
         let own_id = frame.event.as_ref().is_some_and(|event| event.own_id);
         (blank || reading.role == Role::Ping) && whole && !own_id && !self.templates.is_verbatim()

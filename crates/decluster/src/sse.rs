@@ -16,6 +16,8 @@ mod rewrite;
 
 pub use rewrite::{Rewrite, rewrite};
 
+#[cfg(feature = "wire")]
+pub(crate) use block::is_field;
 use block::{Block, Data, Field, digits, lossy};
 
 /// An incremental decoder: push bytes (or lines), then poll until there is no frame left.
@@ -86,6 +88,34 @@ pub struct Frame<'a> {
     /// The first line whose field name the standard does not know, without its line end. Some servers
     /// report errors that way (`error: {…}`, or JSON with no field name at all).
     pub stray: Option<&'a [u8]>,
+    /// How the event is set off from its neighbours; this decoder gives [`Form::Sse`] only.
+    pub form: Form,
+}
+
+/// How events are set off from each other. Margins are counts of bytes in [`Frame::raw`]: what stands before
+/// the data, and after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Form {
+    /// Fields in lines, and a blank line.
+    #[default]
+    Sse,
+    /// A text of its own: mostly a line.
+    Line {
+        /// Blanks, mostly none.
+        before: usize,
+        /// The line end, mostly.
+        after: usize,
+    },
+    /// An element of one array.
+    Element {
+        /// The array's bracket, or the comma.
+        before: usize,
+        /// Blanks, mostly none.
+        after: usize,
+    },
+    /// The bracket that closes the array, and what is blank behind it. Without one the stream was cut.
+    ArrayEnd,
 }
 
 /// What a frame says.
@@ -409,7 +439,8 @@ impl Decoder {
         });
         let stray = self.block.stray.clone().map(|range| &raw[range]);
         let comments = self.block.comments;
-        Ok(Some(Frame { raw, event, led, comments, terminated, bare, stray }))
+        let form = Form::Sse;
+        Ok(Some(Frame { raw, event, led, comments, terminated, bare, stray, form }))
     }
 
     fn fail(&mut self) -> TooLarge {
@@ -454,7 +485,8 @@ enum Step {
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-const MESSAGE: &str = "message";
+/// The type of an event that has no name.
+pub(crate) const MESSAGE: &str = "message";
 /// Below this many data lines a block is small enough to ask after each.
 const ASK_FREELY: u32 = 16;
 

@@ -5,7 +5,8 @@
 
 use super::RewriterOptions;
 use crate::engine::Piece;
-use crate::sse::{Frame, Rewrite, rewrite};
+use crate::frames::{Ending, Writer, replace};
+use crate::sse::{Form, Frame};
 use crate::wire::{self, Edit, Part, Reading, With, splice};
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -27,8 +28,7 @@ pub(super) struct Templates {
     bytes: usize,
     /// Number of the last event that had one.
     number: Option<u64>,
-    /// What was sent last ended with a CR.
-    after_cr: bool,
+    writer: Writer,
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
     options: RewriterOptions,
@@ -56,6 +56,7 @@ struct Slot {
     led: bool,
     /// It ended without a blank line because the source drops them.
     bare: bool,
+    form: Form,
     terminated: bool,
     /// Its texts have been taken out.
     emptied: bool,
@@ -102,7 +103,7 @@ struct Tag {
 
 impl Templates {
     pub(super) fn new(verbatim: bool, options: RewriterOptions) -> Self {
-        Self { verbatim, options, ..Self::default() }
+        Self { verbatim, options, writer: Writer::new(verbatim), ..Self::default() }
     }
 
     /// Whether output is to be the input, byte for byte.
@@ -110,21 +111,9 @@ impl Templates {
         self.verbatim
     }
 
-    /// Writes bytes as they came. If `led`, they begin with the LF of a CRLF whose CR ended the frame before; if
-    /// another frame went out in between, each gets its own half.
-    pub(super) fn write(&mut self, raw: &[u8], led: bool, out: &mut Vec<u8>) {
-        if self.verbatim {
-            out.extend_from_slice(raw);
-        } else {
-            let body = if led { raw.strip_prefix(b"\n").unwrap_or(raw) } else { raw };
-            if self.after_cr && (led || memchr::memmem::find(body, b"\r\n").is_some()) {
-                out.push(b'\n');
-            }
-            out.extend_from_slice(body);
-        }
-        if let Some(last) = out.last() {
-            self.after_cr = *last == b'\r';
-        }
+    /// Writes a frame as it came.
+    pub(super) fn write(&mut self, raw: &[u8], form: Form, led: bool, out: &mut Vec<u8>) {
+        self.writer.whole(raw, form, led, out);
     }
 
     /// Forgets everything.
@@ -236,6 +225,7 @@ impl Templates {
             number_before: self.number,
             led: frame.led,
             bare: frame.bare,
+            form: frame.form,
             terminated: frame.terminated,
             emptied: false,
             begun: false,
@@ -252,8 +242,8 @@ impl Templates {
         slot.left = 0;
         match sink {
             Sink::Bytes(out) => {
-                let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
-                self.write(&raw, led, out);
+                let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                self.write(&raw, form, led, out);
                 self.bytes -= raw.len();
             }
             Sink::Other(other) => other.set(slot),
@@ -277,8 +267,8 @@ impl Templates {
                 let whole = self.verbatim || taken.whole && slot.texts == 1 && !altered;
                 if whole && last {
                     let slot = &mut self.slots[place];
-                    let (raw, led) = (core::mem::take(&mut slot.raw), slot.led);
-                    self.write(&raw, led, out);
+                    let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                    self.write(&raw, form, led, out);
                     self.bytes -= raw.len();
                 } else if !self.verbatim {
                     self.empty(place);
@@ -308,13 +298,8 @@ impl Templates {
     fn write_part(&mut self, place: usize, data: &str, out: &mut Vec<u8>) {
         let slot = &self.slots[place];
         let last = slot.left == 0;
-        let how = Rewrite {
-            keep_id: last,
-            after_cr: self.after_cr,
-            close: !(slot.bare || last && !slot.terminated),
-        };
-        rewrite(&slot.raw, data, how, out);
-        self.after_cr = out.last() == Some(&b'\r');
+        let ending = Ending { last, close: !(slot.bare || last && !slot.terminated) };
+        self.writer.part(&slot.raw, slot.form, data, ending, out);
         self.slots[place].begun = true;
     }
 
@@ -500,10 +485,7 @@ impl Other {
 impl Slot {
     /// Writes the event anew with other data.
     fn set_data(&mut self, data: String) {
-        let after_cr = self.led;
-        let mut raw = Vec::new();
-        rewrite(&self.raw, &data, Rewrite { keep_id: true, after_cr, close: false }, &mut raw);
-        self.raw = raw;
+        self.raw = replace(&self.raw, self.form, self.led, &data);
         self.data = Data::Own(data);
     }
 

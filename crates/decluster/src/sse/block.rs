@@ -91,6 +91,12 @@ impl Field {
     }
 }
 
+/// Whether a line that begins like this is a field that the standard knows. A comment is none.
+#[cfg(feature = "wire")]
+pub(crate) fn is_field(line: &[u8]) -> bool {
+    FIELDS.iter().any(|name| line.strip_prefix(*name).is_some_and(|rest| rest.starts_with(b":")))
+}
+
 pub(super) fn digits(value: &[u8]) -> Option<u64> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return None;
@@ -103,3 +109,6 @@ pub(super) fn digits(value: &[u8]) -> Option<u64> {
 pub(super) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+#[cfg(feature = "wire")]
+const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];

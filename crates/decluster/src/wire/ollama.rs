@@ -1,5 +1,7 @@
 //! Ollama: a JSON text a line, of `/api/chat` and of `/api/generate`.
 
+use alloc::string::String;
+
 use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
@@ -77,9 +79,9 @@ impl Ollama {
         if let Some(reason) = reason {
             common.answer.finish_choice(0, &reason);
         }
-        if let Some(usage) = usage::gathered(line)
-            && let Ok(usage) = Value::parse(&usage, 0)
-        {
+        // A last line without counts says that there are none.
+        let usage = usage::gathered(line).unwrap_or_else(|| String::from("{}"));
+        if let Ok(usage) = Value::parse(&usage, 0) {
             common.answer.take_usage(usage);
         }
         for (key, with) in [("done", "false"), ("done_reason", "null")] {

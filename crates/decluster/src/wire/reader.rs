@@ -11,13 +11,13 @@ use super::common::{Common, Decode, End};
 use super::detect::{self, Sign};
 use super::json::{self, Object, Value};
 use super::{Dialect, Part, Reading, Role, Text, Think};
-use crate::sse::Frame;
+use crate::sse::{Form, Frame};
 
 /// Reads the events of one stream.
 ///
 /// ```
-/// use decluster::{sse::Decoder, wire::{Reader, Verdict}};
-/// let mut decoder = Decoder::new(1 << 20);
+/// use decluster::{frames::Frames, wire::{Reader, Verdict}};
+/// let mut decoder = Frames::new(1 << 20);
 /// let mut reader = Reader::new(None);
 /// decoder.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n");
 /// decoder.push(b"data: [DONE]\n\n");
@@ -72,8 +72,9 @@ impl Reader {
     /// texts.
     pub fn read<'a>(&mut self, frame: &Frame<'a>) -> Reading<'a> {
         self.common.answer.comments += u64::from(frame.comments);
+        self.damage.open = matches!(frame.form, Form::Element { .. });
         let mut reading = match &frame.event {
-            Some(event) => self.read_data(event.name, event.data, frame.terminated, frame.stray),
+            Some(event) => self.read_data(event.name, event.data, frame),
             None if frame.comments > 0 => Reading { role: Role::Ping, ..Reading::default() },
             None => Reading::default(),
         };
@@ -89,7 +90,7 @@ impl Reader {
 
     /// Reads an event that is no frame: its name (`message` if it has none) and its data.
     pub fn read_event<'a>(&mut self, name: &str, data: &'a str) -> Reading<'a> {
-        self.read_data(name, data, true, None)
+        self.read_data(name, data, &Frame { terminated: true, ..Frame::default() })
     }
 
     /// The input is at its end: settles the verdict. Gives the text that was held back as what might have
@@ -107,11 +108,13 @@ impl Reader {
         // A finish reason is not the very end: what came after it was cut.
         let closed = self.common.done || failed || end == Some(End::Closed);
         let damage = &self.damage;
-        let stopped = damage.broken || !closed && (damage.cut || damage.run > 0);
+        let stopped = damage.broken || !closed && (damage.cut || damage.open || damage.run > 0);
         let complete = ended && !stopped;
         let answer = &mut self.common.answer;
-        // `stream` was not asked for, or not honoured: the one line of the body looks like an event.
-        if self.decode.as_ref().is_some_and(|d| d.finished_answer()) && answer.events == 1 {
+        // `stream` was not asked for, or not honoured: the one text of the body looks like an event.
+        let lone = self.damage.bare && self.dialect.is_none() && !self.foreign;
+        let finished = self.decode.as_ref().is_some_and(|d| d.finished_answer());
+        if (finished || lone) && answer.events == 1 {
             self.body = Some(Body::Json);
             answer.events = 0;
         }
@@ -156,13 +159,10 @@ impl Reader {
         &self.common.answer
     }
 
-    fn read_data<'a>(
-        &mut self,
-        name: &str,
-        data: &'a str,
-        terminated: bool,
-        stray: Option<&[u8]>,
-    ) -> Reading<'a> {
+    fn read_data<'a>(&mut self, name: &str, data: &'a str, frame: &Frame<'_>) -> Reading<'a> {
+        let Frame { terminated, stray, form, .. } = *frame;
+        let bare = form != Form::Sse;
+        self.damage.bare |= bare;
         let mut reading = Reading::default();
         let text = data.trim_matches(JSON_BLANKS);
         let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
@@ -170,7 +170,7 @@ impl Reader {
         if text.is_empty() && !terminated {
             self.common.answer.events -= 1;
             self.damage.cut = true;
-        } else if text.is_empty() || text.starts_with(':') {
+        } else if text.is_empty() || !bare && text.starts_with(':') {
             reading.role = Role::Ping;
         } else if self.common.done {
             // Whatever comes after `[DONE]` is not part of the answer.
@@ -180,14 +180,24 @@ impl Reader {
             reading.role = Role::Hurry;
         } else {
             match Value::parse(text, at) {
+                Ok(value) if bare && !value.is_compound() => {
+                    self.malformed("neither an object nor an array".to_owned());
+                }
                 Ok(value) => self.value(name, value, &mut reading),
                 Err(error) => {
+                    let latin = stray.is_some() && ends_in_half_a_character(text);
                     let repaired = self.pieces(name, text, at, &mut reading)
-                        || stray.is_some_and(|rest| self.rejoin(name, text, rest, &mut reading));
+                        || stray.is_some_and(|rest| {
+                            !latin && self.rejoin(name, text, rest, &mut reading)
+                        })
+                        || bare && self.mend(name, text, &mut reading);
                     if repaired {
                         self.common.answer.repairs += 1;
                         reading.whole = true;
                         (reading.plain, reading.shape) = (false, 0);
+                    } else if terminated && latin {
+                        self.malformed(LATIN_1.to_owned());
+                        self.common.answer.reason.get_or_insert_with(|| LATIN_1.to_owned());
                     } else if terminated {
                         self.malformed(error.to_string());
                     } else {
@@ -300,8 +310,28 @@ impl Reader {
     /// rest of the string stands in a line with no known field.
     fn rejoin(&mut self, name: &str, text: &str, rest: &[u8], reading: &mut Reading<'_>) -> bool {
         let Ok(rest) = core::str::from_utf8(rest) else { return false };
-        let joined = [text, "\u{2028}", rest].concat();
-        let Ok(value) = Value::parse(&joined, 0) else { return false };
+        self.repaired(name, &[text, "\u{2028}", rest].concat(), reading)
+    }
+
+    /// The same where there are no fields: the line end that came in its place stands inside a string.
+    fn mend(&mut self, name: &str, text: &str, reading: &mut Reading<'_>) -> bool {
+        let mut inside = false;
+        let mut escaped = false;
+        let mended = |c: char| {
+            let mend = inside && c == '\n';
+            inside ^= c == '"' && !escaped;
+            escaped = inside && c == '\\' && !escaped;
+            if mend { '\u{2028}' } else { c }
+        };
+        text.contains('\n') && {
+            let mended: String = text.chars().map(mended).collect();
+            self.repaired(name, &mended, reading)
+        }
+    }
+
+    /// Reads data that was put together anew.
+    fn repaired(&mut self, name: &str, data: &str, reading: &mut Reading<'_>) -> bool {
+        let Ok(value) = Value::parse(data, 0) else { return false };
         let mut other = Reading::default();
         self.value(name, value, &mut other);
         reading.role = other.role;
@@ -359,6 +389,10 @@ struct Damage {
     broken: bool,
     /// The last event was cut by the end of the input.
     cut: bool,
+    /// The array that holds the events was not closed.
+    open: bool,
+    /// Events came as JSON alone.
+    bare: bool,
 }
 
 /// What comes in place of an event stream.
@@ -413,6 +447,19 @@ pub fn is_complete(data: &str) -> bool {
             && Value::parse(data, 0).is_ok()
 }
 
+/// Whether the text ends with the beginning of a character in UTF-8 that was decoded as Latin-1. Then
+/// U+0085 in it was taken for a line end.
+fn ends_in_half_a_character(text: &str) -> bool {
+    let tail = |c: &char| matches!(c, '\u{80}'..='\u{bf}');
+    let mut back = text.chars().rev();
+    let first = back.next();
+    let lead = first.filter(tail).map_or(first, |_| back.next());
+    let lead = lead.filter(tail).map_or(lead, |_| back.next());
+    matches!(lead, Some('\u{c2}'..='\u{f4}'))
+}
+
+const LATIN_1: &str = "UTF-8 was decoded as Latin-1 before it came here, and lines were cut inside characters: \
+    read bytes, or set the response's encoding to utf-8";
 const JSON_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 const DONE: &str = "[DONE]";
 const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];

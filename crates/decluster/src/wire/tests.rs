@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::sse::Decoder;
+use crate::frames::Frames;
 
 /// What a stream of events says: kind, choice and text, and the answer.
 fn read(input: &str) -> (Vec<(Kind, u32, String)>, Answer) {
@@ -13,7 +13,7 @@ fn read(input: &str) -> (Vec<(Kind, u32, String)>, Answer) {
 }
 
 fn read_all(input: &str) -> (Vec<(Kind, u32, String)>, Vec<Role>, Answer) {
-    let mut decoder = Decoder::new(1 << 20);
+    let mut decoder = Frames::new(1 << 20);
     let mut reader = Reader::new(None);
     decoder.push(input.as_bytes());
     decoder.finish();
@@ -240,7 +240,7 @@ fn events_glued_together_are_read_apart() {
 
 #[test]
 fn lines_without_their_prefix_are_read() {
-    let mut decoder = Decoder::new(1000).with_lines(is_complete);
+    let mut decoder = Frames::new(1000);
     let mut reader = Reader::new(None);
     let mut output = String::new();
     for line in chat(r#"{"content":"a"}"#).repeat(2).lines().chain(["data: [DONE]"]) {
@@ -361,7 +361,7 @@ fn counts_without_text_are_read() {
         event: response.output.delta\ndata: {\"delta_tokens\": 2, \"delta\": \"hi\"}\n\n\
         event: response.output.delta\ndata: {\"delta\": \"!\"}\n\n\
         event: response.output.delta\ndata: {\"delta_tokens\": 0}\n\n";
-    let mut decoder = Decoder::new(1 << 10);
+    let mut decoder = Frames::new(1 << 10);
     let mut reader = Reader::new(None);
     decoder.push(input.as_bytes());
     let mut seen = Vec::new();

@@ -1,0 +1,147 @@
+//! A stream that is no event stream comes out in the framing it came in.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use decluster::{Config, Nanos, Rewriter, RewriterOptions, Rewritten};
+use decluster_tests::streams::{read, read_lines};
+use decluster_tests::{cut, sizes};
+
+const TEXTS: [&str; 6] = [
+    "The lease",
+    " ends first. Then it is",
+    " renewed by the one",
+    " who holds it. Nobody",
+    " else may",
+    " do so.",
+];
+
+fn event(number: usize, text: &str) -> String {
+    format!(r#"{{"n":{number},"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#)
+}
+
+fn events() -> Vec<String> {
+    let last = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    TEXTS.iter().enumerate().map(|(n, text)| event(n, text)).chain([last.to_owned()]).collect()
+}
+
+fn config(unit: &str, pace: &str, segment: &str) -> Config {
+    let config = Config::default().with_choice("unit", unit).unwrap();
+    config.with_choice("pace", pace).unwrap().with_choice("segment", segment).unwrap()
+}
+
+/// All that comes out, with or without time between the chunks.
+fn rewritten<'p>(
+    config: &Config,
+    pieces: impl IntoIterator<Item = &'p [u8]>,
+    gap: u64,
+    by_lines: bool,
+) -> String {
+    let mut now = Nanos::ZERO;
+    let mut rewriter = Rewriter::new(config, RewriterOptions::default(), now).unwrap();
+    let mut out = Vec::new();
+    let mut drain = |rewriter: &mut Rewriter, now: &mut Nanos, until: Nanos| loop {
+        match rewriter.poll(*now) {
+            Rewritten::Bytes(bytes) => out.extend_from_slice(bytes),
+            Rewritten::Wait(at) if at <= until => *now = at,
+            Rewritten::Wait(_) | Rewritten::NeedInput => break *now = until,
+            Rewritten::Finished => break,
+            other => panic!("{other:?} in byte mode"),
+        }
+    };
+    for piece in pieces {
+        let until = now.after(Nanos::from_millis(gap));
+        if by_lines {
+            rewriter.push_line(now, piece).unwrap();
+        } else {
+            rewriter.push(now, piece).unwrap();
+        }
+        drain(&mut rewriter, &mut now, until);
+    }
+    rewriter.finish(now);
+    drain(&mut rewriter, &mut now, Nanos::MAX);
+    String::from_utf8(out).unwrap()
+}
+
+fn streams() -> [String; 5] {
+    let events = events();
+    let pretty = events.join(",\r\n").replace(":{", ": {\n  ").replace("}]", "\n}\n]");
+    [
+        events.join("\n") + "\n",
+        events.join("\r\n\r\n"),
+        format!("[{}\n]\n", events.join(",\r\n")),
+        format!("\u{feff}\n[\n{pretty}\n]"),
+        pretty.replace(",\r\n", "\n"),
+    ]
+}
+
+#[test]
+fn what_comes_out_says_what_went_in() {
+    for stream in streams() {
+        let before = read([stream.as_bytes()], None);
+        assert_eq!(before.answer.malformed, 0, "{stream}");
+        for unit in ["block", "word"] {
+            for seed in 0..6 {
+                let config = config(unit, "adaptive", "semantic");
+                let pieces = cut(stream.as_bytes(), &sizes(stream.len(), seed));
+                let out = rewritten(&config, pieces, [0, 30, 400][seed as usize % 3], false);
+                let mut after = read([out.as_bytes()], None);
+                assert_eq!(after.texts, before.texts, "{stream}\n{out}");
+                after.answer.events = before.answer.events;
+                assert_eq!(after.answer, before.answer, "{stream}\n{out}");
+                let lines = rewritten(&config, stream.split('\n').map(str::as_bytes), 30, true);
+                let lines = read_lines(lines.split_terminator('\n').map(str::as_bytes));
+                assert_eq!(lines.texts, before.texts, "by lines: {stream}");
+                assert_eq!(lines.answer.verdict, before.answer.verdict);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_array_is_json_when_it_has_been_cut_and_joined() {
+    let array = format!("[{}\n]\n", events().join(",\r\n"));
+    for gap in [0, 30, 400] {
+        for unit in ["block", "word"] {
+            let pieces = array.as_bytes().chunks(40);
+            let out = rewritten(&config(unit, "adaptive", "semantic"), pieces, gap, false);
+            let elements: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
+            let text = |e: &serde_json::Value| {
+                e["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned()
+            };
+            assert_eq!(elements.iter().map(text).collect::<String>(), TEXTS.concat());
+            assert_ne!(elements.len(), TEXTS.len() + 1, "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_line_becomes_several_lines() {
+    let stream = event(0, "First we look at this. Then \\\"that\\\" and more.") + "\r\n";
+    let out = rewritten(&config("block", "adaptive", "semantic"), [stream.as_bytes()], 0, false);
+    let parts = ["First we look at this.", " Then \\\"that\\\" and more."];
+    assert_eq!(out, parts.map(|part| event(0, part) + "\r\n").concat());
+}
+
+#[test]
+fn an_element_becomes_several_elements() {
+    let stream = format!(
+        "[{},\r\n{}\n]",
+        event(0, "First we look at this. Then that and more."),
+        event(1, "[]")
+    );
+    let out = rewritten(&config("block", "adaptive", "semantic"), [stream.as_bytes()], 0, false);
+    let (a, b) = (event(0, "First we look at this."), event(1, " Then that and more.[]"));
+    assert_eq!(out, format!("[{a},\r\n{b}\n]"));
+}
+
+#[test]
+fn with_pace_and_segment_off_the_bytes_are_the_same() {
+    let off = config("block", "off", "off");
+    let broken = "[{\"choices\":[]} 1,,x{\"a\":\n]}}]\n[DONE]\n{}\ndata: x\r\r";
+    for stream in streams().iter().map(String::as_str).chain([broken, "{\n{}\n", "[", "{}"]) {
+        for seed in 0..4 {
+            let pieces = cut(stream.as_bytes(), &sizes(stream.len(), seed));
+            assert_eq!(rewritten(&off, pieces, 3, false), stream);
+        }
+    }
+}
