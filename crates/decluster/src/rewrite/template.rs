@@ -4,7 +4,7 @@
 //! several texts of one choice; the event of the last one is the template it is written with.
 
 use crate::engine::Piece;
-use crate::sse::{Frame, Rewrite, rewrite};
+use crate::sse::{BOM, Frame, Rewrite, rewrite};
 use crate::wire::{Edit, Reading, With, splice};
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -28,6 +28,8 @@ pub(super) struct Templates {
     after_cr: bool,
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
+    /// The byte order mark that goes before whatever goes out first.
+    mark: &'static [u8],
     /// Events will be asked for by name.
     named: bool,
 }
@@ -96,6 +98,7 @@ impl Templates {
     /// Writes bytes as they came. If `led`, they begin with the LF of a CRLF whose CR ended the frame before; if
     /// another frame went out in between, each gets its own half.
     pub(super) fn write(&mut self, raw: &[u8], led: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(core::mem::take(&mut self.mark));
         if self.verbatim {
             out.extend_from_slice(raw);
         } else {
@@ -108,6 +111,15 @@ impl Templates {
         if let Some(last) = out.last() {
             self.after_cr = *last == b'\r';
         }
+    }
+
+    /// A frame that begins with the byte order mark, without it: comments may overtake the frame, and the mark
+    /// belongs before everything.
+    pub(super) fn unmark<'a>(&mut self, frame: &Frame<'a>) -> Option<Frame<'a>> {
+        (frame.marked && !self.verbatim).then(|| {
+            self.mark = BOM;
+            frame.unmarked()
+        })
     }
 
     /// Forgets everything.
@@ -126,7 +138,7 @@ impl Templates {
         let number = self.first_slot + self.slots.len() as u64 - 1;
         // Half characters that moved on to a later text must not stand in this one.
         let altered: Vec<_> = reading.texts.iter().filter(|t| t.altered).collect();
-        if altered.is_empty() && reading.blanks.is_empty() {
+        if self.verbatim || altered.is_empty() && reading.blanks.is_empty() {
             return number;
         }
         let mut edits: Vec<_> = altered
@@ -247,6 +259,7 @@ impl Templates {
                         after_cr: self.after_cr,
                         close: !(slot.bare || last && !slot.terminated),
                     };
+                    out.extend_from_slice(core::mem::take(&mut self.mark));
                     rewrite(&slot.raw, &data, how, out);
                     self.after_cr = out.last() == Some(&b'\r');
                 }
