@@ -234,8 +234,10 @@ impl Reader {
             }
             None => {}
         }
-        reading.plain &=
-            reading.texts.len() == 1 && reading.role == Role::Delta && reading.rest.is_empty();
+        reading.plain &= reading.texts.len() == 1
+            && reading.role == Role::Delta
+            && reading.rest.is_empty()
+            && !reading.whole;
         reading.shape = if reading.plain { shape } else { 0 };
     }
 
