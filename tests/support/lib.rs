@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 use decluster::sse::{Decoder, Frame, TooLarge};
 use serde_json::Value;
 
+pub mod alloc;
+pub mod checks;
 pub mod drive;
+pub mod recut;
+pub mod speech;
 pub mod streams;
+pub mod whatwg;
 
 /// The cap the tests give a decoder: more than any recorded event needs.
 pub const EVENT_CAP: usize = 8 << 20;
