@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -18,14 +18,28 @@ demo: $(VENV)/.installed-demo
 ## All tests, lints and format checks.
 test: lint test-rust test-python
 
-## What takes longer: the property tests over many more cases, the SDKs on long recordings, and what the segmenter costs.
+## What takes longer: the property tests over many more cases, the SDKs on long recordings, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
 	$(BIN)/pytest -m slow
+	$(MAKE) fuzz FUZZ_SECONDS=60
 
 ## No text may cost the segmenter more than three times what prose does (marks and blanks 3.5): instructions, counted by valgrind.
 test-cost:
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin segment_cost
+
+## Fuzz each target for FUZZ_SECONDS. What is found lies in tests/fuzz/artifacts; what fails is fixed, and the smallest
+## input that showed it goes into tests/fuzz/regressions. There is no unsafe code for a sanitizer to look at.
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= sse wire rewriter
+FUZZ := RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run --sanitizer none --fuzz-dir tests/fuzz
+fuzz:
+	$(CARGO) fuzz --version || $(CARGO) install --locked cargo-fuzz
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p tests/fuzz/found/$$target && \
+		$(FUZZ) $$target tests/fuzz/found/$$target tests/fuzz/corpus/$$target tests/fuzz/regressions/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 -dict=tests/fuzz/words.dict || exit 1; \
+	done
 
 test-rust:
 	$(CARGO) test --locked --workspace --quiet
@@ -35,6 +49,7 @@ test-python: $(VENV)/.installed-test
 
 lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --locked -p decluster --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests/python benches
@@ -45,6 +60,7 @@ lint: $(VENV)/.installed-test
 ## Format everything.
 fmt: $(VENV)/.installed-test
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml
 	$(BIN)/ruff format python tests/python benches
 	$(BIN)/ruff check --fix python tests/python benches
 
@@ -71,7 +87,7 @@ vocabulary: $(VENV)/.installed-vocabulary
 	$(BIN)/python benches/vocabulary.py $(WORDS)
 
 clean:
-	rm -rf $(VENV) target
+	rm -rf $(VENV) target tests/fuzz/target
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "decluster needs Python 3.10 or newer"'

@@ -4,8 +4,10 @@
 
 use decluster::wire::{Answer, Dialect, Verdict};
 use decluster::{Cancel, Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
-use decluster_tests::streams::{Decoded, read};
-use decluster_tests::{Capture, captures, cut, sizes};
+use decluster_tests::recut::Recut;
+use decluster_tests::speech::{self, FORMS};
+use decluster_tests::streams::{read, same};
+use decluster_tests::{Capture, Random, captures, cut, sizes};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -48,19 +50,6 @@ fn run<'a>(
 fn rewrite(config: &Config, bytes: &[u8], seed: u64) -> Vec<u8> {
     let gap = Nanos::from_millis([0, 3, 400][seed as usize % 3]);
     run(config, cut(bytes, &sizes(bytes.len(), seed)), gap).0.concat()
-}
-
-/// The same answer, but for how many events it took.
-fn same(name: &str, before: &Decoded, after: &Decoded) {
-    assert_eq!(after.texts, before.texts, "{name}: the texts");
-    let but_events = |answer: &Answer| {
-        let mut answer = answer.clone();
-        answer.events = 0;
-        answer.first_malformed = None;
-        answer
-    };
-    assert_eq!(but_events(&after.answer), but_events(&before.answer), "{name}: the answer");
-    assert_eq!(after.dialect, before.dialect, "{name}: the dialect");
 }
 
 /// The recorded streams of all dialects.
@@ -518,6 +507,49 @@ fn a_numbered_keep_alive_does_not_overtake() {
     assert_eq!(numbers, ["7}", "8}", "9}"]);
 }
 
+#[test]
+fn a_byte_order_mark_stays_in_front_of_what_overtakes() {
+    let stream = format!("\u{feff}{}: ping\n\n", delta("One block here. And another."));
+    let out =
+        run(&config("block", "adaptive", "semantic"), [stream.as_bytes()], Nanos::ZERO).0.concat();
+    assert!(out.starts_with("\u{feff}: ping\n\ndata: ".as_bytes()), "{}", out.escape_ascii());
+    assert_eq!(read([&out[..]], None).text(0, Kind::Output), "One block here. And another.");
+}
+
+#[test]
+fn a_ping_that_the_end_cut_does_not_run_into_the_text() {
+    let stream = format!("{}data: : ping\n", delta("One block here. And another."));
+    let out =
+        run(&config("block", "adaptive", "semantic"), [stream.as_bytes()], Nanos::ZERO).0.concat();
+    assert_eq!(read([&out[..]], None).text(0, Kind::Output), "One block here. And another.");
+    assert!(out.ends_with(b"\n\ndata: : ping\n"), "{}", out.escape_ascii());
+}
+
+#[test]
+fn with_both_off_no_event_is_touched() {
+    let both = event(r#"{"choices":[{"index":0,"delta":{"content":"So.","reasoning":"Thus."}}]}"#);
+    let half = [delta("a\\ud83d"), delta("\\ude00b"), delta("\\ud83d")].concat();
+    for stream in [both, half, INCIDENT.to_owned()] {
+        for unit in ["block", "word"] {
+            let out = rewrite(&config(unit, "off", "off"), stream.as_bytes(), 0);
+            assert_eq!(String::from_utf8(out).unwrap(), stream);
+        }
+    }
+}
+
+#[test]
+fn a_count_of_nothing_tells_the_sum_of_what_is_joined_in_it() {
+    let delta = |count: u32, text: &str| {
+        format!(
+            "event: response.output.delta\ndata: {{\"delta_tokens\":{count},\"delta\":\"{text}\"}}\n\n"
+        )
+    };
+    let stream = [delta(2, "It is"), delta(3, " the lease"), delta(0, " that ends.")].concat();
+    let out = lines(&config("block", "adaptive", "semantic"), &stream).concat();
+    let counts = out.split("delta_tokens\":").skip(1).map(|rest| rest[..1].parse::<u32>().unwrap());
+    assert_eq!(counts.sum::<u32>(), 5, "{out}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: decluster_tests::cases(300),
@@ -547,6 +579,44 @@ proptest! {
             prop_assert_eq!(&read([&once[..]], None).texts, &before.texts);
             let twice = rewrite(&config(unit, "adaptive", "semantic"), &once, seed + 1);
             prop_assert_eq!(&read([&twice[..]], None).texts, &before.texts);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: decluster_tests::cases(300),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
+
+    /// Made answers in each dialect, any settings, any cuts, any times: what was said is heard, once and twice
+    /// re-cut; with everything off the bytes are the same.
+    #[test]
+    fn what_is_said_in_any_dialect_is_heard(seed: u64, unit in 0u64..2, pace in 0u64..3, segment in 0u64..3) {
+        for form in FORMS {
+            let mut random = Random(seed);
+            let said = speech::answer(&mut random);
+            let stream = form.stream(&said, &mut random);
+            let before = read([&stream[..]], None);
+            form.is_heard(&said, &before);
+            let config = Config::default().with("unit", unit).unwrap();
+            let config = config.with("pace", pace).unwrap().with("segment", segment).unwrap();
+            let mut re_cut = |stream: &[u8]| {
+                let mut recut = Recut::new(&config, RewriterOptions::default(), false);
+                for chunk in cut(stream, &sizes(stream.len(), random.bits())) {
+                    let gap = [0, 0, 3, 40, 400, 3_000][random.below(6) as usize];
+                    recut.feed(chunk, Nanos::from_millis(gap));
+                }
+                recut.finish();
+                recut.out
+            };
+            let once = re_cut(&stream);
+            same("once", &before, &read([&once[..]], None));
+            same("twice", &before, &read([&re_cut(&once)[..]], None));
+            if pace == 2 && segment == 1 {
+                prop_assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&stream));
+            }
         }
     }
 }

@@ -5,11 +5,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use decluster::frames::Frames;
-use decluster::sse::{Frame, TooLarge};
+use decluster::sse::{Decoder, Frame, TooLarge};
 use serde_json::Value;
 
+pub mod alloc;
+pub mod checks;
 pub mod drive;
+pub mod recut;
+pub mod speech;
 pub mod streams;
+pub mod whatwg;
 
 /// The cap the tests give a decoder: more than any recorded event needs.
 pub const EVENT_CAP: usize = 8 << 20;
@@ -137,13 +142,53 @@ impl Random {
     }
 }
 
+/// What gives frames: of one framing or of any.
+pub trait Decode {
+    /// As [`Decoder::push`].
+    fn push(&mut self, bytes: &[u8]);
+    /// As [`Decoder::push_line`].
+    fn push_line(&mut self, line: &[u8]);
+    /// As [`Decoder::finish`].
+    fn finish(&mut self);
+    /// As [`Decoder::poll`].
+    ///
+    /// # Errors
+    ///
+    /// [`TooLarge`].
+    fn poll(&mut self) -> Result<Option<Frame<'_>>, TooLarge>;
+}
+
+macro_rules! decodes {
+    ($($name:ident)+) => {$(
+        impl Decode for $name {
+            fn push(&mut self, bytes: &[u8]) {
+                $name::push(self, bytes);
+            }
+
+            fn push_line(&mut self, line: &[u8]) {
+                $name::push_line(self, line);
+            }
+
+            fn finish(&mut self) {
+                $name::finish(self);
+            }
+
+            fn poll(&mut self) -> Result<Option<Frame<'_>>, TooLarge> {
+                $name::poll(self)
+            }
+        }
+    )+};
+}
+
+decodes! { Decoder Frames }
+
 /// Pushes the pieces one by one and shows every frame as soon as it is complete.
 ///
 /// # Errors
 ///
 /// [`TooLarge`], as the decoder reports it.
 pub fn decode<'p>(
-    decoder: &mut Frames,
+    decoder: &mut impl Decode,
     pieces: impl IntoIterator<Item = &'p [u8]>,
     mut show: impl FnMut(&Frame<'_>),
 ) -> Result<(), TooLarge> {
@@ -161,7 +206,7 @@ pub fn decode<'p>(
 ///
 /// [`TooLarge`], as the decoder reports it.
 pub fn decode_lines<'p>(
-    decoder: &mut Frames,
+    decoder: &mut impl Decode,
     lines: impl IntoIterator<Item = &'p [u8]>,
     mut show: impl FnMut(&Frame<'_>),
 ) -> Result<(), TooLarge> {
@@ -173,7 +218,7 @@ pub fn decode_lines<'p>(
     drain(decoder, &mut show)
 }
 
-fn drain(decoder: &mut Frames, show: &mut impl FnMut(&Frame<'_>)) -> Result<(), TooLarge> {
+fn drain(decoder: &mut impl Decode, show: &mut impl FnMut(&Frame<'_>)) -> Result<(), TooLarge> {
     while let Some(frame) = decoder.poll()? {
         show(&frame);
     }

@@ -24,6 +24,10 @@ pub struct Decoded {
     pub dialect: Option<Dialect>,
     /// The raw bytes of all frames.
     pub raw: Vec<u8>,
+    /// The sum of the counts that stand beside or in place of texts.
+    pub tokens: u64,
+    /// Events ended without a blank line, as lines of a library that drops these.
+    pub bare: bool,
 }
 
 impl Decoded {
@@ -38,6 +42,7 @@ impl Decoded {
             self.texts.clear();
         }
         for text in reading.texts.iter().filter(|text| text.part != Part::Tag) {
+            self.tokens += u64::from(text.tokens.unwrap_or(0));
             let texts = self.texts.entry(text.index).or_default();
             if text.part == Part::Turn {
                 let [reasoning, output] = texts;
@@ -116,30 +121,67 @@ pub fn read_lines<'p>(lines: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
     collect(None, |show| decode_lines(&mut decoder, lines, show))
 }
 
-type Show<'s> = &'s mut dyn FnMut(&Frame<'_>);
+/// The same answer, but for how many events it took and which of them could not be understood.
+///
+/// # Panics
+///
+/// If it is not; `name` says of what.
+pub fn same(name: &str, before: &Decoded, after: &Decoded) {
+    assert_eq!(after.texts, before.texts, "{name}: the texts");
+    let but_events = |answer: &Answer| {
+        let mut answer = answer.clone();
+        answer.events = 0;
+        answer.first_malformed = None;
+        answer
+    };
+    assert_eq!(but_events(&after.answer), but_events(&before.answer), "{name}: the answer");
+    assert_eq!(after.dialect, before.dialect, "{name}: the dialect");
+    assert_eq!(after.tokens, before.tokens, "{name}: the counts");
+}
+
+/// What shows a frame.
+pub type Show<'s> = &'s mut dyn FnMut(&Frame<'_>);
 
 fn collect(
     dialect: Option<Dialect>,
     frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
 ) -> Decoded {
+    let (decoded, too_large) = read_frames(dialect, frames);
+    assert_eq!(too_large, None, "where an event is too large");
+    decoded
+}
+
+/// Puts together what frames say; and where the first one over the cap begins, which is not among them.
+///
+/// # Panics
+///
+/// If a place that the reader gives is wrong.
+pub fn read_frames(
+    dialect: Option<Dialect>,
+    frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
+) -> (Decoded, Option<u64>) {
     let mut reader = Reader::new(dialect);
     let mut decoded = Decoded::default();
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
+        decoded.bare |= frame.bare;
         let reading = reader.read(frame);
         check_places(&reading, frame.event.as_ref().map_or("", |event| event.data));
         decoded.take(&reading);
     });
-    assert_eq!(all, Ok(()));
     let last = reader.finish();
     decoded.take(&last);
     decoded.dialect = reader.dialect();
     decoded.answer = reader.answer().clone();
-    decoded
+    (decoded, all.err().map(|error| error.offset))
 }
 
 /// Each string that holds text holds just what the reading says of it.
-fn check_places(reading: &Reading<'_>, data: &str) {
+///
+/// # Panics
+///
+/// If one does not.
+pub fn check_places(reading: &Reading<'_>, data: &str) {
     let mut strings: BTreeMap<usize, (&Text<'_>, String)> = BTreeMap::new();
     for text in reading.texts.iter().filter(|t| !t.altered && !t.span.is_empty()) {
         strings.entry(text.span.start).or_insert((text, String::new())).1.push_str(&text.text);

@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use crate::sse::{Decoder, Frame, TooLarge};
+use crate::sse::{BOM, Decoder, Frame, TooLarge};
 use crate::wire::is_complete;
 
 mod split;
@@ -290,8 +290,6 @@ enum Look {
     Sse,
     Json,
 }
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')

@@ -460,6 +460,8 @@ impl Intake<'_> {
         frame: &Frame<'_>,
         reading: &Reading<'_>,
     ) -> Result<(), PushError> {
+        let unmarked = self.templates.unmark(frame);
+        let frame = unmarked.as_ref().unwrap_or(frame);
         if self.has_no_order(frame, reading) {
             if !self.options.pieces {
                 self.urgent.push(frame);
@@ -527,7 +529,8 @@ impl Intake<'_> {
     fn has_no_order(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
         let blank = frame.form != Form::ArrayEnd
             && frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
-        let whole = frame.raw.ends_with(b"\n") || frame.raw.ends_with(b"\r");
+        let ended = frame.raw.ends_with(b"\n") || frame.raw.ends_with(b"\r");
+        let whole = ended && frame.terminated;
         let own_id = frame.event.as_ref().is_some_and(|event| event.own_id);
         (blank || reading.role == Role::Ping) && whole && !own_id && !self.templates.is_verbatim()
     }
@@ -539,12 +542,13 @@ impl Intake<'_> {
         if texts().next().is_none() || texts().any(nothing) {
             return false;
         }
-        if self.templates.is_verbatim() && reading.texts.len() > 1 {
-            return false;
-        }
+        // One text as it stands is written as it came; a count would be cut whatever is off.
+        let simple = matches!(&reading.texts[..], [one] if !one.altered && !one.text.is_empty())
+            && reading.blanks.is_empty();
         // Pieces carry text only, so they can take it from any event.
         self.options.pieces
             || (!reading.whole
+                && (simple || !self.templates.is_verbatim())
                 && rest_of(frame, reading) <= REST_MAX
                 && self.engine.has_choices_for(reading.texts.iter().map(|text| text.index)))
     }

@@ -54,6 +54,8 @@ pub struct Decoder {
     after_cr: bool,
     /// The frame being read begins with such an LF.
     led: bool,
+    /// The frame being read begins with the byte order mark.
+    marked: bool,
     /// No line was read yet: a byte order mark may come.
     fresh: bool,
     input: Input,
@@ -77,6 +79,8 @@ pub struct Frame<'a> {
     pub event: Option<Event<'a>>,
     /// `raw` begins with the LF of a CRLF whose CR ended the frame before.
     pub led: bool,
+    /// `raw` begins with the stream's byte order mark, which is no part of the first line.
+    pub marked: bool,
     /// How many comment lines are in it.
     pub comments: u32,
     /// False for a block that the end of the input left without its blank line. The standard drops it;
@@ -158,6 +162,7 @@ impl Decoder {
             limit: max_event_bytes,
             after_cr: false,
             led: false,
+            marked: false,
             fresh: true,
             input: Input::Open,
             handed: false,
@@ -315,6 +320,7 @@ impl Decoder {
         let mut from = line.from;
         if self.fresh && self.buf[from..line.to].starts_with(BOM) {
             from += BOM.len();
+            self.marked = true;
         }
         let text = &self.buf[from..line.to];
         if text.is_empty() {
@@ -348,8 +354,9 @@ impl Decoder {
                     self.block.id = Some(lossy(text));
                 }
             }
+            // A number that the end of the input may have cut short is none.
             Field::Retry => {
-                if let Some(ms) = digits(text) {
+                if let Some(ms) = digits(text).filter(|_| line.next > line.to) {
                     self.block.retry = Some(ms);
                     self.retry = Some(ms);
                 }
@@ -413,6 +420,7 @@ impl Decoder {
         self.start = self.line;
         self.handed = true;
         let led = mem::take(&mut self.led);
+        let marked = mem::take(&mut self.marked);
         if terminated && let Some(id) = self.block.id.take() {
             self.id = id;
         }
@@ -440,12 +448,29 @@ impl Decoder {
         let stray = self.block.stray.clone().map(|range| &raw[range]);
         let comments = self.block.comments;
         let form = Form::Sse;
-        Ok(Some(Frame { raw, event, led, comments, terminated, bare, stray, form }))
+        Ok(Some(Frame { raw, event, led, marked, comments, terminated, bare, stray, form }))
     }
 
     fn fail(&mut self) -> TooLarge {
         self.input = Input::Failed;
         TooLarge { limit: self.limit, offset: self.offset + self.start as u64 }
+    }
+}
+
+impl Frame<'_> {
+    /// The frame without the byte order mark, if it begins with it: to be sent on behind other frames, where the
+    /// mark would make its first line another one.
+    #[must_use]
+    pub fn unmarked(&self) -> Self {
+        let mut frame = self.clone();
+        if mem::take(&mut frame.marked) {
+            frame.raw = &frame.raw[BOM.len()..];
+            let range = frame.event.as_mut().and_then(|event| event.data_range.as_mut());
+            if let Some(range) = range {
+                *range = range.start - BOM.len()..range.end - BOM.len();
+            }
+        }
+        frame
     }
 }
 
@@ -484,7 +509,8 @@ enum Step {
     Bare,
 }
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The byte order mark, which may stand before everything.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The type of an event that has no name.
 pub(crate) const MESSAGE: &str = "message";
 /// Below this many data lines a block is small enough to ask after each.

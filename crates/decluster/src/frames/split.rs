@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
-use super::{BOM, is_blank};
-use crate::sse::{Event, Form, Frame, MESSAGE, is_field};
+use super::is_blank;
+use crate::sse::{BOM, Event, Form, Frame, MESSAGE, is_field};
 
 #[derive(Debug)]
 pub(super) struct Splitter {
@@ -199,6 +199,7 @@ impl Splitter {
             raw,
             event,
             led: false,
+            marked: false,
             comments: cut.comments,
             terminated: cut.terminated,
             bare: false,

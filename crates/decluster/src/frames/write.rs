@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{BOM, is_blank};
-use crate::sse::{Form, Rewrite, rewrite};
+use super::is_blank;
+use crate::sse::{BOM, Form, Rewrite, rewrite};
 
 /// Writes frames, as they came or with other data, so that what comes out is a valid stream in the same
 /// framing, also where events were cut in several, joined, or overtaken.
@@ -14,6 +14,8 @@ pub struct Writer {
     after_cr: bool,
     /// The array's bracket was sent and is open.
     in_array: bool,
+    /// The byte order mark goes before whatever goes out first.
+    marked: bool,
 }
 
 /// How a part of an event ends.
@@ -32,10 +34,23 @@ impl Writer {
         Self { verbatim, ..Self::default() }
     }
 
+    /// The stream begins with a byte order mark; the frame that had it comes without
+    /// ([`Frame::unmarked`](crate::sse::Frame::unmarked)).
+    pub fn mark(&mut self) {
+        self.marked = true;
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if core::mem::take(&mut self.marked) {
+            out.extend_from_slice(BOM);
+        }
+    }
+
     /// Writes a frame as it came. If `led`, it begins with the LF of a CRLF whose CR ended the frame before; if
     /// another frame went out in between, each gets its own half. Of an array's elements the first gets the
     /// bracket and others a comma, whichever they came with.
     pub fn whole(&mut self, raw: &[u8], form: Form, led: bool, out: &mut Vec<u8>) {
+        self.begin(out);
         match form {
             _ if self.verbatim => out.extend_from_slice(raw),
             Form::Sse => {
@@ -61,6 +76,7 @@ impl Writer {
 
     /// Writes the event in `raw` with `data` in place of its own, as a whole or as one of several parts.
     pub fn part(&mut self, raw: &[u8], form: Form, data: &str, part: Ending, out: &mut Vec<u8>) {
+        self.begin(out);
         let Some((before, after)) = margins(raw, form) else {
             let how = Rewrite { keep_id: part.last, after_cr: self.after_cr, close: part.close };
             rewrite(raw, data, how, out);

@@ -116,6 +116,15 @@ impl Templates {
         self.writer.whole(raw, form, led, out);
     }
 
+    /// A frame that begins with the byte order mark, without it: comments may overtake the frame, and the mark
+    /// belongs before everything.
+    pub(super) fn unmark<'a>(&mut self, frame: &Frame<'a>) -> Option<Frame<'a>> {
+        (frame.marked && !self.verbatim).then(|| {
+            self.writer.mark();
+            frame.unmarked()
+        })
+    }
+
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.verbatim, self.options);

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{BOM, Field};
+use super::Field;
 
 /// How [`rewrite`] treats the lines that are not data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,21 +21,30 @@ pub struct Rewrite {
 /// Writes the event in `raw` (a [`Frame::raw`](super::Frame::raw)) to `out` with `data` in place of its
 /// own.
 ///
-/// Other lines, their order and the line ends stay; a byte order mark is left out. Data of several lines
-/// goes out as several `data` lines, which a reader joins with LF again; a CR or CRLF in it becomes LF,
-/// since the framing cannot carry them (JSON has them between tokens only, where any blank will do).
+/// Other lines, their order and the line ends stay. A byte order mark would be part of the first line: see
+/// [`Frame::unmarked`](super::Frame::unmarked). Data of several lines goes out as several `data` lines, which
+/// a reader joins with LF again; a CR or CRLF in it becomes LF, since the framing cannot carry them (JSON has
+/// them between tokens only, where any blank will do).
 /// If `raw` has no `data` line, its first line with no known field is taken for the data
 /// ([`Frame::bare`](super::Frame::bare)); if it has none of these either, the data goes nowhere.
 pub fn rewrite(raw: &[u8], data: &str, how: Rewrite, out: &mut Vec<u8>) {
     let (led, raw) = match raw.strip_prefix(b"\n") {
         Some(rest) => (true, rest),
-        None => (false, raw.strip_prefix(BOM).unwrap_or(raw)),
+        None => (false, raw),
     };
     let end = Lines(raw).map(|(_, end)| end).find(|end| !end.is_empty()).unwrap_or(b"\n");
     if how.after_cr && (led || end == b"\r\n") {
         out.push(b'\n');
     }
     let named = Lines(raw).any(|(line, _)| Field::of_any(line).is_some_and(|f| f.0 == Field::Data));
+    let begin = out.len();
+    // Where a line was left out, the CR of one and the LF of another may have come together: that is one end.
+    let blank = |end: &[u8], out: &mut Vec<u8>| {
+        if end == b"\n" && out.len() > begin && out.ends_with(b"\r") {
+            out.push(b'\n');
+        }
+        out.extend_from_slice(end);
+    };
     let (mut written, mut closed) = (false, false);
     for (line, own_end) in Lines(raw) {
         closed = line.is_empty();
@@ -55,14 +64,15 @@ pub fn rewrite(raw: &[u8], data: &str, how: Rewrite, out: &mut Vec<u8>) {
                 written = true;
             }
             Some((Field::Id, _)) if !how.keep_id => {}
-            _ => {
+            None => blank(own_end, out),
+            Some(_) => {
                 out.extend_from_slice(line);
                 out.extend_from_slice(own_end);
             }
         }
     }
     if how.close && !closed {
-        out.extend_from_slice(end);
+        blank(end, out);
     }
 }
 

@@ -201,3 +201,35 @@ fn a_rewrite_keeps_the_line_ends() {
     assert_eq!(rewritten(b"data: x\r\n\r", "y", after), "\ndata: y\r\n\r");
     assert_eq!(rewritten(b"data: x\r\r", "y", after), "data: y\r\r");
 }
+
+#[test]
+fn a_rewrite_keeps_the_blank_line_where_line_ends_differ() {
+    let part = Rewrite { keep_id: false, close: true, ..LAST };
+    assert_eq!(rewritten(b"data: x\rid: 1\n\n", "y", part), "data: y\r\n\n");
+    assert_eq!(rewritten(b"event: e\ndata: x\r", "y", part), "event: e\ndata: y\r\n\n");
+    assert_eq!(rewritten(b"data: x\r\r", "y", part), "data: y\r\r");
+}
+
+#[test]
+fn a_number_that_the_end_cut_is_no_reconnection_time() {
+    let mut decoder = Decoder::new(100);
+    decoder.push(b"retry: 3000\ndata: x\nretry: 30");
+    decoder.finish();
+    assert_eq!(decoder.poll().unwrap().unwrap().event.unwrap().retry, Some(3_000));
+    assert_eq!(decoder.reconnection_ms(), Some(3_000));
+}
+
+#[test]
+fn a_frame_is_the_same_without_the_byte_order_mark() {
+    let mut decoder = Decoder::new(100);
+    decoder.push(b"\xef\xbb\xbfdata: x\n\n\xef\xbb\xbfdata: y\n\n");
+    let frame = decoder.poll().unwrap().unwrap();
+    assert!(frame.marked);
+    let frame = frame.unmarked();
+    let event = frame.event.unwrap();
+    assert_eq!((frame.raw, event.data), (&b"data: x\n\n"[..], "x"));
+    assert_eq!(&frame.raw[event.data_range.unwrap()], b"x");
+    // Anywhere else it is part of the name.
+    let frame = decoder.poll().unwrap().unwrap();
+    assert!(!frame.marked && frame.event.is_none());
+}

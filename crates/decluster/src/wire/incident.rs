@@ -42,7 +42,9 @@ pub(super) fn read<'a>(
         reading.plain = false;
     }
     let texts = event.get("delta").is_some_and(|v| common.text((kind, 0, 0), 0, v, reading));
-    let Some((count, tokens)) = count.zip(tokens).filter(|(count, _)| *count > 0) else { return };
+    // With a text even 0 has its place: where deltas are joined, this one may have to tell the sum.
+    let told = count.zip(tokens).filter(|(count, _)| texts || *count > 0);
+    let Some((count, tokens)) = told else { return };
     if !texts {
         let span = event.get("delta").filter(|v| v.text.starts_with('"')).map(|v| v.span());
         let text = Text::bare(kind, 0, Cow::Borrowed(""));

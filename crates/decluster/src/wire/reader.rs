@@ -256,7 +256,8 @@ impl Reader {
         reading.plain &= reading.texts.len() == 1
             && reading.texts.iter().all(|text| text.part == Part::Text)
             && reading.role == Role::Delta
-            && reading.rest.is_empty();
+            && reading.rest.is_empty()
+            && !reading.whole;
         reading.shape = if reading.plain { shape } else { 0 };
     }
 

@@ -1,0 +1,224 @@
+//! `Rewriter`, with any settings. Knobs: unit, pace, segment, mode, dialect, limits, how often the stream is
+//! repeated; then, over and over, the size of a chunk and the time after it.
+
+use decluster::sse::TooLarge;
+use decluster::wire::{Answer, Dialect, Reader};
+use decluster::{Config, Nanos, RewriterError, RewriterOptions};
+
+use super::Knobs;
+use crate::EVENT_CAP;
+use crate::alloc::held;
+use crate::recut::{Recut, begins, decoded};
+use crate::streams;
+use crate::streams::Decoded;
+
+/// What goes out says what came in, also when it is re-cut once more; with everything off it is what came in;
+/// in piece mode the texts are the same; it takes a bounded number of polls and bounded memory; a time to wait
+/// until is kept.
+///
+/// # Panics
+///
+/// If that is not so.
+pub fn check(input: &[u8]) {
+    let (knobs, stream) = Knobs::of(input);
+    let settings = Settings::of(knobs);
+    let stream = settings.repeated(stream);
+    let (before, too_large) =
+        decoded(&stream, settings.options.dialect, settings.lines, settings.event_cap);
+    let once = settings.run(&stream);
+    settings.is_bounded(&once, &stream, &before);
+    match (&once.fault, too_large) {
+        (None, None) => {}
+        (Some(RewriterError::TooLarge(TooLarge { offset, .. })), Some(place)) => {
+            assert_eq!(*offset, place, "where the event that is too large begins");
+        }
+        // Pieces of more choices than there may be: what was before them has come.
+        (Some(RewriterError::Engine(_)), _) if settings.options.pieces => {
+            assert!(begins(&once.texts, &before.texts), "the texts");
+            return;
+        }
+        other => panic!("the fault is {other:?}"),
+    }
+    assert_eq!(*once.answer(), before.answer, "the answer that is read on the way");
+    if settings.options.pieces {
+        let mut texts = before.texts.clone();
+        texts.retain(|_, texts| texts.iter().any(|text| !text.is_empty()));
+        assert_eq!(once.texts, texts, "the texts of the pieces");
+        if settings.options.events {
+            others(&once, &before);
+        }
+        return;
+    }
+    if settings.off {
+        let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+        assert_eq!(text(&once.out), text(&before.raw), "everything is off");
+    }
+    // Where some events end with blank lines and some do without, the first blank line changes how all the others
+    // are read, and it may come elsewhere now.
+    let blank = stream.split(|b| *b == b'\n').any(|line| matches!(line, b"" | b"\r"));
+    if before.bare && blank {
+        return;
+    }
+    let dialect = settings.options.dialect;
+    same("once", &before, &once.decoded(dialect));
+    let twice = settings.again(&once.out);
+    same("twice", &before, &twice.decoded(dialect));
+}
+
+#[derive(Debug)]
+struct Settings<'a> {
+    config: Config,
+    options: RewriterOptions,
+    lines: bool,
+    off: bool,
+    event_cap: usize,
+    times: usize,
+    steps: Knobs<'a>,
+}
+
+impl<'a> Settings<'a> {
+    fn of(mut knobs: Knobs<'a>) -> Self {
+        let mut next = || knobs.next();
+        let (unit, pace, segment) = (next() % 3, next() % 3, next() % 3);
+        let (mode, dialect, limits) = (next() % 4, next(), next());
+        let times = next();
+        let mut options = RewriterOptions::default();
+        options.pieces = matches!(mode, 1 | 2);
+        options.events = mode == 2;
+        options.dialect = dialect.checked_sub(1).map(|n| Dialect::ALL[n % Dialect::ALL.len()]);
+        // Whole blocks exist in piece mode only.
+        let unit = if options.pieces { unit } else { unit % 2 };
+        let mut values = vec![("unit", unit), ("pace", pace), ("segment", segment)];
+        let limits = [&[][..], &SMALL, &TINY, &ALONE, &SLOW][limits % 5];
+        values.extend(limits.iter().map(|(name, value)| (*name, *value)));
+        let config = values
+            .iter()
+            .try_fold(Config::default(), |config, (name, value)| config.with(name, *value as u64));
+        let config = config.unwrap_or_default();
+        Self {
+            off: pace == 2 && segment == 1,
+            event_cap: config.get("max_event_bytes").unwrap_or_default() as usize,
+            config,
+            options,
+            lines: mode == 3,
+            times,
+            steps: knobs.rest(),
+        }
+    }
+
+    /// The stream so many times as is asked for, within reason.
+    fn repeated(&self, stream: &[u8]) -> Vec<u8> {
+        let most = REPEATED_MAX / stream.len().max(1);
+        stream.repeat((1 + self.times * self.times).min(most.max(1)))
+    }
+
+    fn run(&self, stream: &[u8]) -> Recut {
+        let mut recut = Recut::new(&self.config, self.options, self.lines);
+        let base = held();
+        let mut steps = self.steps.clone();
+        let (mut rest, mut stuck) = (stream, 0);
+        while !rest.is_empty() {
+            // All at once if the knobs make no progress.
+            let size =
+                if self.steps.bytes.is_empty() || stuck == 256 { usize::MAX } else { steps.next() };
+            let size = if self.lines {
+                rest.iter().position(|b| *b == b'\n').map_or(rest.len(), |end| end + 1)
+            } else {
+                size.min(rest.len())
+            };
+            stuck = if size == 0 { stuck + 1 } else { 0 };
+            let (chunk, after) = rest.split_at(size);
+            rest = after;
+            let gap = steps.next() % GAPS.len();
+            recut.feed(chunk, GAPS[gap]);
+            if gap == BACK {
+                recut.step_back(Nanos::from_millis(10));
+            }
+        }
+        recut.finish();
+        recut.peak -= base;
+        recut
+    }
+
+    /// Re-cuts what was re-cut. What was one event may be more bytes now, so there is no small cap.
+    fn again(&self, out: &[u8]) -> Recut {
+        let config = self.config.clone().with("max_event_bytes", EVENT_CAP as u64);
+        let again =
+            Settings { config: config.unwrap_or_default(), steps: self.steps.clone(), ..*self };
+        again.run(out)
+    }
+
+    fn is_bounded(&self, recut: &Recut, stream: &[u8], before: &Decoded) {
+        // A count is cut into 256 parts at the most.
+        let counts = before.tokens.min(256 * before.answer.events);
+        let most = 16 + 2 * stream.len() as u64 + counts;
+        assert!(recut.outputs <= most, "{} outputs of {} bytes", recut.outputs, stream.len());
+        let queue = self.config.get("max_queue_bytes").unwrap_or_default() as usize;
+        let whole = recut.largest.max(self.event_cap.min(stream.len()));
+        let bound = FIXED + 2 * size(recut.answer()) + 4 * queue + 4 * whole;
+        assert!(recut.peak <= bound.cast_signed(), "{} bytes held; {bound} allowed", recut.peak);
+        let probe: Vec<u8> = Vec::with_capacity(4_096);
+        let counted = held();
+        drop(probe);
+        assert!(counted - held() >= 4_096, "the allocator does not count");
+    }
+}
+
+/// The events between the pieces say everything but the text.
+fn others(recut: &Recut, before: &Decoded) {
+    // What was made good with the help of a line that is no data does not stand in the data alone.
+    let Some(dialect) = before.dialect.filter(|_| before.answer.repairs == 0) else { return };
+    let mut reader = Reader::new(Some(dialect));
+    for (name, data) in &recut.others {
+        reader.read_event(name, data);
+    }
+    assert_eq!(reader.answer().usage, before.answer.usage, "usage beside pieces");
+    let said = |answer: &Answer| {
+        let mut choices = answer.choices.clone();
+        choices.retain(|choice| choice.finish.is_some() || !choice.tool_calls.is_empty());
+        choices.sort_by_key(|choice| choice.index);
+        // The end completes them, and not every event that ends is there.
+        choices.iter_mut().flat_map(|c| &mut c.tool_calls).for_each(|call| call.complete = true);
+        choices
+    };
+    assert_eq!(said(reader.answer()), said(&before.answer), "finish and calls beside pieces");
+}
+
+/// The same texts, counts and answer, but for how many events it took, what was made good on the way, and comments
+/// inside of events, which are repeated with each part.
+fn same(name: &str, before: &Decoded, after: &Decoded) {
+    let plain = |decoded: &Decoded| {
+        let mut decoded = decoded.clone();
+        decoded.answer.repairs = 0;
+        decoded.answer.comments = 0;
+        decoded
+    };
+    streams::same(name, &plain(before), &plain(after));
+}
+
+/// What an answer may take.
+fn size(answer: &Answer) -> usize {
+    format!("{answer:?}").len()
+}
+
+const SMALL: [(&str, usize); 1] = [("max_queue_bytes", 65_536)];
+const TINY: [(&str, usize); 2] = [("max_queue_bytes", 65_536), ("max_event_bytes", 1_024)];
+const ALONE: [(&str, usize); 1] = [("max_choices", 1)];
+const SLOW: [(&str, usize); 2] = [("max_rate", 20), ("max_queue_bytes", 65_536)];
+/// A stream that is repeated is at most this long.
+const REPEATED_MAX: usize = 512 << 10;
+/// Memory that does not depend on the stream.
+const FIXED: usize = 64 << 10;
+/// Time between chunks; at one place the clock runs backwards.
+const GAPS: [Nanos; 9] = [
+    Nanos::ZERO,
+    Nanos(1_000),
+    Nanos::from_millis(3),
+    Nanos::from_millis(45),
+    Nanos::ZERO,
+    Nanos::from_millis(240),
+    Nanos::from_millis(400),
+    Nanos::from_secs(2),
+    Nanos::from_secs(20),
+];
+const BACK: usize = 4;
