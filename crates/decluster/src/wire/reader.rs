@@ -82,7 +82,7 @@ impl Reader {
             && self.stray(stray, frame)
         {
             reading.role = Role::Hurry;
-            reading.plain = false;
+            (reading.plain, reading.shape) = (false, 0);
             reading.whole = true;
         }
         reading
