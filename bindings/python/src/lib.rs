@@ -7,6 +7,7 @@ mod engine;
 mod flow;
 mod params;
 mod segment;
+mod source;
 mod study;
 
 use pyo3::prelude::*;

@@ -30,6 +30,7 @@ pub(super) struct Templates {
     verbatim: bool,
     /// Events will be asked for by name.
     named: bool,
+    object: Option<Object>,
 }
 
 /// One event.
@@ -52,6 +53,8 @@ struct Slot {
     /// It ended without a blank line because the source drops them.
     bare: bool,
     form: Form,
+    /// It was written anew: its raw bytes are not what came.
+    changed: bool,
     terminated: bool,
     /// Its texts have been taken out.
     emptied: bool,
@@ -97,6 +100,19 @@ impl Templates {
     /// Writes a frame as it came.
     pub(super) fn write(&mut self, raw: &[u8], form: Form, led: bool, out: &mut Vec<u8>) {
         self.writer.whole(raw, form, led, out);
+    }
+
+    /// The object that was written last, if that was one. Tells it once.
+    pub(super) fn take_object(&mut self) -> Option<Object> {
+        self.object.take()
+    }
+
+    /// The number of the first object that is still kept, if one is.
+    pub(super) fn first_object(&self) -> Option<u64> {
+        match self.slots.front()?.form {
+            Form::Object(number) => Some(number),
+            _ => None,
+        }
     }
 
     /// Forgets everything.
@@ -171,7 +187,8 @@ impl Templates {
                 None => Data::Own(event.data.to_owned()),
             },
         };
-        let name = frame.event.as_ref().filter(|_| self.named).map_or("", |event| event.name);
+        let named = self.named || matches!(frame.form, Form::Object(_));
+        let name = frame.event.as_ref().filter(|_| named).map_or("", |event| event.name);
         self.bytes += frame.raw.len() + OVERHEAD;
         self.slots.push_back(Slot {
             raw: frame.raw.to_vec(),
@@ -186,6 +203,7 @@ impl Templates {
             led: frame.led,
             bare: frame.bare,
             form: frame.form,
+            changed: false,
             terminated: frame.terminated,
             emptied: false,
         });
@@ -202,8 +220,10 @@ impl Templates {
         match sink {
             Sink::Bytes(out) => {
                 let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                let written = Object::of(form, slot.changed, &slot.name);
                 self.write(&raw, form, led, out);
                 self.bytes -= raw.len();
+                self.object = written;
             }
             Sink::Other(other) => other.set(slot),
         }
@@ -226,14 +246,17 @@ impl Templates {
                 if taken.whole && last && slot.texts == 1 && !altered {
                     let slot = &mut self.slots[place];
                     let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                    let written = Object::of(form, slot.changed, &slot.name);
                     self.write(&raw, form, led, out);
                     self.bytes -= raw.len();
+                    self.object = written;
                 } else {
                     self.empty(origin);
                     let slot = &self.slots[place];
                     let data = self.part(origin, piece.text, taken.tokens);
                     let part = Part { last, close: !(slot.bare || last && !slot.terminated) };
                     self.writer.part(&slot.raw, slot.form, &data, part, out);
+                    self.object = Object::of(slot.form, true, &slot.name);
                 }
             }
             Sink::Other(other) if last && !slot.rest.is_empty() => other.set(slot),
@@ -376,6 +399,21 @@ pub(super) enum Sink<'a> {
     Other(&'a mut Other),
 }
 
+/// An event that came as an object, and goes out as one.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub number: u64,
+    pub name: String,
+    pub changed: bool,
+}
+
+impl Object {
+    pub(super) fn of(form: Form, changed: bool, name: &str) -> Option<Self> {
+        let Form::Object(number) = form else { return None };
+        Some(Self { number, name: name.to_owned(), changed })
+    }
+}
+
 /// An event that is not text.
 #[derive(Debug, Default)]
 pub(super) struct Other {
@@ -403,6 +441,7 @@ impl Other {
 impl Slot {
     /// Writes the event anew with other data.
     fn set_data(&mut self, data: String) {
+        self.changed = true;
         self.raw = replace(&self.raw, self.form, self.led, &data);
         self.data = Data::Own(data);
     }
