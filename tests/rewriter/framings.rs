@@ -181,7 +181,7 @@ fn events_come_out_as_events_that_know_where_they_come_from() {
     for gap in [0, 30, 400] {
         for unit in ["block", "word"] {
             let out = objects(&config(unit, "adaptive", "semantic"), &events, gap);
-            let lines: String = out.iter().map(|(_, data, ..)| format!("{data}\n")).collect();
+            let lines = out.iter().map(|event| event.1.as_str()).collect::<Vec<_>>().join("\n");
             assert_eq!(
                 read([lines.as_bytes()], None).text(0, decluster::Kind::Output),
                 TEXTS.concat()
