@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -29,7 +29,9 @@ class LineSource(Protocol[T_co]):
     def iter_lines(self) -> Iterator[T_co]: ...
 
 
-AnySource: TypeAlias = LineSource[Any] | Iterable[str] | Iterable[bytes]
+# A parsed event, alone or with its name.
+AnyEvent: TypeAlias = Mapping[str, Any] | tuple[str | None, Mapping[str, Any]]
+AnySource: TypeAlias = LineSource[Any] | Iterable[str] | Iterable[bytes] | Iterable[AnyEvent]
 
 
 class Parameters(TypedDict, total=False):

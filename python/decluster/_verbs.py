@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from ._core import Collector, Event, Piece, open_flow
 from ._source import Source
 from ._stream import BlockStream, PieceStream, Stream, WrappedStream
-from ._types import AnySource, Dialect, Framing, LineSource, Parameters, Verdict
+from ._types import AnyEvent, AnySource, Dialect, Framing, LineSource, Parameters, Verdict
 from ._usage import Tokens, tokens_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T", str, bytes)
+E = TypeVar("E", bound=AnyEvent)
 T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S", bound=Stream[Any])
 
@@ -73,6 +74,15 @@ def wrap(
     background: bool = True,
     **parameters: Unpack[Parameters],
 ) -> WrappedStream[T]: ...
+@overload
+def wrap(
+    source: Iterable[E],
+    *,
+    dialect: Dialect | None = None,
+    closer: Callable[[], object] | None = None,
+    background: bool = True,
+    **parameters: Unpack[Parameters],
+) -> WrappedStream[E]: ...
 def wrap(
     source: Any,
     *,
@@ -84,10 +94,11 @@ def wrap(
 ) -> WrappedStream[Any]:
     """Gives back what it was given, re-cut and paced: the loop around it does not change.
 
-    `source` is an iterable of SSE lines or of chunks, `str` or `bytes`, or a response with
-    `iter_lines()`; the items that come out are of the same type and dialect. Each text delta
+    `source` is an iterable of lines (SSE or JSON) or of chunks, `str` or `bytes`, or a response
+    with `iter_lines()`; the items that come out are of the same type and dialect. Each text delta
     becomes one or more events with the same JSON but for the text; everything else is passed on as
-    it is.
+    it is. It may also be an iterable of parsed events, dicts or pairs `(event name, dict)`: then
+    what comes out are these very objects, or copies of them with other text.
 
     The source is read in a background thread, which keeps no stream alive that nobody holds;
     `background=False` reads in the caller's thread and cannot bridge silences. `framing` and

@@ -539,8 +539,8 @@ def test_what_is_no_stream_is_refused(source: Callable[[], object], says: str) -
 
 
 def test_items_that_are_no_lines_are_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="gave a dict"):
-        list(decluster.wrap([{"choices": []}]))  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="gave a list"):
+        list(decluster.wrap([["data: x"]]))  # type: ignore[list-item]
 
 
 def test_an_unknown_dialect_or_framing_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use decluster::{Config, Nanos, Rewriter, RewriterOptions, Rewritten};
+use decluster::{Config, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 use decluster_tests::streams::{read, read_lines};
 use decluster_tests::{cut, sizes};
 
@@ -144,4 +144,76 @@ fn with_pace_and_segment_off_the_bytes_are_the_same() {
             assert_eq!(rewritten(&off, pieces, 3, false), stream);
         }
     }
+}
+
+/// What came out of events: number, data, whether it was changed, and how many are done.
+fn objects(config: &Config, events: &[String], gap: u64) -> Vec<(u64, String, bool, u64)> {
+    let mut now = Nanos::ZERO;
+    let mut rewriter = Rewriter::new(config, RewriterOptions::default(), now).unwrap();
+    let mut out = Vec::new();
+    let mut drain = |rewriter: &mut Rewriter, now: &mut Nanos, until: Nanos| loop {
+        match rewriter.poll(*now) {
+            Rewritten::Object { number, name, data, changed, done } => {
+                assert_eq!(name, "message");
+                out.push((number, data.to_owned(), changed, done));
+            }
+            Rewritten::Wait(at) if at <= until => *now = at,
+            Rewritten::Wait(_) | Rewritten::NeedInput => break *now = until,
+            Rewritten::Finished => break,
+            other => panic!("{other:?} in a stream of events"),
+        }
+    };
+    for event in events {
+        let until = now.after(Nanos::from_millis(gap));
+        rewriter.push_event(now, "", event).unwrap();
+        drain(&mut rewriter, &mut now, until);
+    }
+    assert_eq!(rewriter.push(now, b"data: x"), Err(RewriterError::Mixed));
+    rewriter.finish(now);
+    drain(&mut rewriter, &mut now, Nanos::MAX);
+    out
+}
+
+#[test]
+fn events_come_out_as_events_that_know_where_they_come_from() {
+    let mut events = events();
+    events.insert(3, r#"{"type":"ping"}"#.to_owned());
+    for gap in [0, 30, 400] {
+        for unit in ["block", "word"] {
+            let out = objects(&config(unit, "adaptive", "semantic"), &events, gap);
+            let lines = out.iter().map(|event| event.1.as_str()).collect::<Vec<_>>().join("\n");
+            assert_eq!(
+                read([lines.as_bytes()], None).text(0, decluster::Kind::Output),
+                TEXTS.concat()
+            );
+            let mut done = 0;
+            for (number, data, changed, now_done) in &out {
+                assert_eq!(*data != events[*number as usize], *changed);
+                assert!(*number >= done, "{number} was done");
+                done = *now_done;
+            }
+            assert_eq!(done, events.len() as u64);
+            assert!(out.iter().any(|event| event.2) && out.iter().any(|event| !event.2));
+        }
+    }
+    let off = objects(&config("block", "off", "off"), &events, 3);
+    assert_eq!(
+        off.iter().map(|event| &event.1).collect::<Vec<_>>(),
+        events.iter().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn events_and_bytes_do_not_mix() {
+    let config = Config::default().with("max_event_bytes", 4_096).unwrap();
+    let open = || Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO).unwrap();
+    let mut bytes = open();
+    bytes.push(Nanos::ZERO, b"d").unwrap();
+    assert_eq!(bytes.push_event(Nanos::ZERO, "", "{}"), Err(RewriterError::Mixed));
+    let mut events = open();
+    events.push_event(Nanos::ZERO, "", "{}").unwrap();
+    assert_eq!(events.push_line(Nanos::ZERO, b"{}"), Err(RewriterError::Mixed));
+    let large = events.push_event(Nanos::ZERO, "", &"x".repeat(5_000)).unwrap_err();
+    assert_eq!(large.to_string(), "the event at byte 2 is larger than 4096 bytes");
+    assert_eq!(events.push_event(Nanos::ZERO, "", "{}"), Err(RewriterError::Finished));
 }

@@ -143,7 +143,7 @@ impl Recut {
                     let [reasoning, output] = self.texts.entry(index).or_default();
                     reasoning.push_str(&std::mem::take(output));
                 }
-                Rewritten::Event(other) => panic!("{other:?}"),
+                Rewritten::Event(_) | Rewritten::Object { .. } => panic!("{output:?} of bytes"),
                 Rewritten::Other { name, data } => {
                     self.others.push((name.to_owned(), data.to_owned()));
                 }

@@ -342,6 +342,28 @@ fn an_array_stays_one_when_elements_are_left_out_or_overtaken() {
 }
 
 #[test]
+fn events_that_were_parsed_are_frames_of_their_own() {
+    let mut frames = Frames::new(10);
+    assert!(frames.push_event("", "{\"a\":1}") && frames.push_event("news", "{}"));
+    frames.push(b"data: x\n\n");
+    assert_eq!(frames.buffered(), 9);
+    for (number, name, data) in [(0, "message", "{\"a\":1}"), (1, "news", "{}")] {
+        let frame = frames.poll().unwrap().unwrap();
+        assert_eq!((frame.form, frame.raw), (Form::Object(number), data.as_bytes()));
+        let event = frame.event.unwrap();
+        assert_eq!((event.name, event.data, event.data_range), (name, data, Some(0..data.len())));
+    }
+    assert_eq!(frames.poll(), Ok(None));
+    assert!(frames.push_event("", "{\"a\":12345}"));
+    assert_eq!(frames.poll(), Err(TooLarge { limit: 10, offset: 9 }));
+    assert_eq!(frames.poll(), Ok(None));
+    assert!(!frames.push_event("", "{}"));
+    let mut bytes = Frames::new(10);
+    bytes.push(b"{");
+    assert!(!bytes.push_event("", "{}"));
+}
+
+#[test]
 fn recorded_streams_are_framed() {
     for dialect in ["ollama", "bedrock-converse", "gemini"] {
         for capture in captures(dialect) {

@@ -1,9 +1,9 @@
 //! A stream read to its end.
 
 use crate::body::tokens_dict;
-use crate::flow::{bytes_of, dialect_of, framing_of, is_line};
+use crate::flow::dialect_of;
+use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
-use decluster::Framer;
 use decluster::wire::Dialect;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 #[pyclass(module = "decluster._core")]
 pub(crate) struct Collector {
     inner: decluster::Collector,
-    framer: Framer,
+    intake: Intake,
 }
 
 #[pymethods]
@@ -27,19 +27,22 @@ impl Collector {
     ) -> PyResult<Self> {
         let config = params::config(py, parameters)?;
         let inner = decluster::Collector::new(&config, dialect_of(dialect)?);
-        Ok(Self { inner, framer: Framer::new(framing_of(framing)?) })
+        Ok(Self { inner, intake: Intake::new(framing)? })
     }
 
     /// Takes in one item of the source.
     fn push(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (bytes, _) = bytes_of(item)?;
-        let items = self.framer.take(bytes);
-        self.take_in(py, items)
+        match self.intake.take(item)? {
+            Given::Items(items) => self.take_in(py, items),
+            Given::Event(name, json) => {
+                self.inner.push_event(&name, &json).map_err(|e| error(py, "TooLarge", &e))
+            }
+        }
     }
 
     /// The source ended: what the stream amounts to. Usage and error are JSON.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let held = self.framer.finish();
+        let held = self.intake.finish();
         self.take_in(py, held)?;
         self.inner.finish().map_err(|e| error(py, "TooLarge", &e))?;
         let answer = self.inner.answer();
@@ -99,7 +102,7 @@ impl Collector {
         py: Python<'_>,
         items: impl IntoIterator<Item = Vec<u8>>,
     ) -> PyResult<()> {
-        let Some(framing) = self.framer.framing() else { return Ok(()) };
+        let Some(framing) = self.intake.framing() else { return Ok(()) };
         for item in items {
             let line = is_line(framing, &item);
             let pushed = if line { self.inner.push_line(&item) } else { self.inner.push(&item) };

@@ -2,14 +2,15 @@
 
 use crate::body::tokens_dict;
 use crate::engine::{Event, Piece, stats_dict};
+use crate::source::{self, Given, Intake, is_line};
 use crate::{PENDING, error, params};
 use decluster::wire::{Answer, Dialect, Verdict};
-use decluster::{Framer, Framing, Rewriter, RewriterOptions};
-use decluster_runtime::{Closed, Step, pair};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use decluster::{Framing, Rewriter, RewriterOptions};
+use decluster_runtime::{Closed, OwnedObject, Step, pair};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
-use std::collections::VecDeque;
+use pyo3::types::{PyBytes, PyDict};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -38,9 +39,15 @@ pub(crate) fn open_flow(
     options.events = mode == "pieces+events";
     let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
     let form = Arc::new(OnceLock::new());
-    let framer = Framer::new(framing_of(framing)?);
-    let feed = Feed { inner: Some(feed), framer, text: false, form: Arc::clone(&form) };
-    Ok((Flow { inner: flow, form, lines: Mutex::new(VecDeque::new()) }, feed))
+    let given = Originals::default();
+    let feed = Feed {
+        inner: Some(feed),
+        intake: Intake::new(framing)?,
+        form: Arc::clone(&form),
+        given: (!options.pieces).then(|| Arc::clone(&given)),
+        count: 0,
+    };
+    Ok((Flow { inner: flow, form, lines: Mutex::default(), given }, feed))
 }
 
 /// The consuming end.
@@ -48,9 +55,22 @@ pub(crate) fn open_flow(
 pub(crate) struct Flow {
     inner: decluster_runtime::Flow<PyErr>,
     form: Arc<OnceLock<Form>>,
-    /// Lines of the last event that have not been taken.
-    lines: Mutex<VecDeque<Vec<u8>>>,
+    lines: Mutex<Lines>,
+    given: Originals,
 }
+
+/// What came out and was not taken.
+#[derive(Default)]
+struct Lines {
+    whole: VecDeque<Vec<u8>>,
+    /// The beginning of a line whose end has not come: an event need not end with its line.
+    begun: Vec<u8>,
+    /// What comes after that.
+    last: Option<Step<PyErr>>,
+}
+
+/// The source's own items of the events that are under way, by the numbers the engine gives them.
+type Originals = Arc<Mutex<BTreeMap<u64, Py<PyAny>>>>;
 
 #[pymethods]
 impl Flow {
@@ -64,6 +84,10 @@ impl Flow {
             let slice = left.map_or(SLICE, |left| left.min(SLICE));
             let found = match py.detach(|| self.step(slice)) {
                 Taken::Line(bytes) | Taken::Step(Step::Bytes(bytes)) => self.item(py, &bytes)?,
+                Taken::Step(Step::Object(event)) => match self.event(py, &event)? {
+                    Some(item) => item,
+                    None => return Ok(None),
+                },
                 Taken::Step(Step::Piece(piece)) => Py::new(py, Piece::from(piece))?.into_any(),
                 Taken::Step(Step::Other(name, data)) => {
                     Py::new(py, Event::new(name, data))?.into_any()
@@ -97,8 +121,9 @@ impl Flow {
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             self.inner.close();
-            self.lock_lines().clear();
+            *self.lock_lines() = Lines::default();
         });
+        drop(std::mem::take(&mut *lock(&self.given)));
     }
 
     /// Stops pacing what is queued at present.
@@ -178,8 +203,11 @@ impl Flow {
     fn step(&self, patience: Duration) -> Taken {
         let mut lines = self.lock_lines();
         loop {
-            if let Some(line) = lines.pop_front() {
+            if let Some(line) = lines.whole.pop_front() {
                 return Taken::Line(line);
+            }
+            if let Some(step) = lines.last.take() {
+                return Taken::Step(step);
             }
             let step = self.inner.next(patience);
             let ends = match self.form.get().map(|form| form.framing) {
@@ -187,16 +215,47 @@ impl Flow {
                 Some(Framing::LinesWithEnds) => true,
                 _ => return Taken::Step(step),
             };
-            let Step::Bytes(bytes) = step else { return Taken::Step(step) };
-            lines.extend(bytes.split_inclusive(|byte| *byte == b'\n').map(|line| match line {
-                [line @ .., b'\n'] if !ends => line.to_vec(),
-                line => line.to_vec(),
-            }));
+            let bytes = match step {
+                Step::Bytes(bytes) => bytes,
+                Step::Pending => return Taken::Step(step),
+                step => {
+                    let begun = std::mem::take(&mut lines.begun);
+                    lines.whole.extend((!begun.is_empty()).then_some(begun));
+                    lines.last = Some(step);
+                    continue;
+                }
+            };
+            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                lines.begun.extend_from_slice(line);
+                if line.ends_with(b"\n") {
+                    let mut line = std::mem::take(&mut lines.begun);
+                    line.truncate(line.len() - usize::from(!ends));
+                    lines.whole.push_back(line);
+                }
+            }
         }
     }
 
-    fn lock_lines(&self) -> MutexGuard<'_, VecDeque<Vec<u8>>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The source's own item, or one like it that says what the event says now; none if the stream was closed.
+    fn event(&self, py: Python<'_>, event: &OwnedObject) -> PyResult<Option<Py<PyAny>>> {
+        let (item, done) = {
+            let mut given = lock(&self.given);
+            let item = given.get(&event.number).map(|item| item.clone_ref(py));
+            let open = given.split_off(&event.done);
+            (item, std::mem::replace(&mut *given, open))
+        };
+        // Dropping an object may run code of its own, which may come back here.
+        drop(done);
+        match item {
+            Some(item) if event.changed => {
+                Ok(Some(source::changed(item.bind(py), &event.data)?.unbind()))
+            }
+            item => Ok(item),
+        }
+    }
+
+    fn lock_lines(&self) -> MutexGuard<'_, Lines> {
+        lock(&self.lines)
     }
 
     /// Asks the stream something, without keeping other Python threads from running meanwhile.
@@ -217,9 +276,12 @@ impl Flow {
 #[pyclass(module = "decluster._core")]
 pub(crate) struct Feed {
     inner: Option<decluster_runtime::Feed<PyErr>>,
-    framer: Framer,
-    text: bool,
+    intake: Intake,
     form: Arc<OnceLock<Form>>,
+    /// Where the source's own items are kept, if they are needed again.
+    given: Option<Originals>,
+    /// How many events were handed over.
+    count: u64,
 }
 
 #[pymethods]
@@ -227,10 +289,17 @@ impl Feed {
     /// Hands over one item of the source; false when the stream was closed. Blocks while the consumer is
     /// too far behind.
     fn send(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let (bytes, text) = bytes_of(item)?;
-        self.text |= text;
-        let items = self.framer.take(bytes);
-        Ok(self.hand_over(py, items))
+        match self.intake.take(item)? {
+            Given::Items(items) => Ok(self.hand_over(py, items)),
+            Given::Event(name, json) => {
+                let Some(feed) = &self.inner else { return Ok(false) };
+                if let Some(given) = &self.given {
+                    lock(given).insert(self.count, item.clone().unbind());
+                }
+                self.count += 1;
+                Ok(py.detach(|| feed.event(name, json)).is_ok())
+            }
+        }
     }
 
     /// The source ended.
@@ -247,10 +316,10 @@ impl Feed {
 
 impl Feed {
     fn hand_over(&self, py: Python<'_>, items: impl IntoIterator<Item = Vec<u8>>) -> bool {
-        let (Some(feed), Some(framing)) = (&self.inner, self.framer.framing()) else {
+        let (Some(feed), Some(framing)) = (&self.inner, self.intake.framing()) else {
             return self.inner.is_some();
         };
-        self.form.get_or_init(|| Form { text: self.text, framing });
+        self.form.get_or_init(|| Form { text: self.intake.text, framing });
         items.into_iter().all(|item| {
             let line = is_line(framing, &item);
             py.detach(|| if line { feed.line(item) } else { feed.bytes(item) }).is_ok()
@@ -262,7 +331,7 @@ impl Feed {
         py: Python<'_>,
         say: impl FnOnce(decluster_runtime::Feed<PyErr>) -> Result<(), Closed> + Send,
     ) {
-        let held = self.framer.finish();
+        let held = self.intake.finish();
         self.hand_over(py, held);
         if let Some(feed) = self.inner.take() {
             // A stream that was closed has nobody to tell.
@@ -271,29 +340,8 @@ impl Feed {
     }
 }
 
-/// Whether an item goes in as a line.
-pub(crate) fn is_line(framing: Framing, item: &[u8]) -> bool {
-    match framing {
-        Framing::Lines => true,
-        Framing::LinesWithEnds => item.ends_with(b"\n"),
-        Framing::Bytes => false,
-    }
-}
-
-/// The bytes of an item of a source, and whether it was a `str`.
-pub(crate) fn bytes_of(item: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, bool)> {
-    if let Ok(bytes) = item.cast::<PyBytes>() {
-        return Ok((bytes.as_bytes().to_vec(), false));
-    }
-    if let Ok(text) = item.cast::<PyString>() {
-        return Ok((text.to_str()?.as_bytes().to_vec(), true));
-    }
-    if item.is_instance_of::<PyByteArray>() || item.is_instance_of::<PyMemoryView>() {
-        let bytes = item.py().get_type::<PyBytes>().call1((item,))?;
-        return Ok((bytes.cast::<PyBytes>()?.as_bytes().to_vec(), false));
-    }
-    let name = item.get_type().name()?;
-    Err(PyTypeError::new_err(format!("the source gave a {name}; lines or chunks are str or bytes")))
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
@@ -301,17 +349,6 @@ pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
     let known = Dialect::ALL.map(Dialect::name).join(", ");
     let error = || PyValueError::new_err(format!("no dialect {name:?}; there are: {known}"));
     Dialect::from_name(name).map(Some).ok_or_else(error)
-}
-
-pub(crate) fn framing_of(name: Option<&str>) -> PyResult<Option<Framing>> {
-    match name {
-        None => Ok(None),
-        Some("lines") => Ok(Some(Framing::Lines)),
-        Some("bytes") => Ok(Some(Framing::Bytes)),
-        Some(other) => {
-            Err(PyValueError::new_err(format!("framing is 'lines' or 'bytes', not {other:?}")))
-        }
-    }
 }
 
 /// How long one wait may last before Python gets a look at its signals.

@@ -8,6 +8,7 @@ mod engine;
 mod flow;
 mod params;
 mod segment;
+mod source;
 mod study;
 
 use pyo3::prelude::*;

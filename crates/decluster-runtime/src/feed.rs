@@ -38,6 +38,7 @@ pub(crate) struct Item<E> {
 pub(crate) enum What<E> {
     Bytes(Vec<u8>),
     Line(Vec<u8>),
+    Event(String, String),
     Finished,
     Failed(E),
 }
@@ -57,6 +58,15 @@ impl<E> Feed<E> {
     /// [`Closed`] if nobody will take it.
     pub fn line(&self, line: Vec<u8>) -> Result<(), Closed> {
         self.send(What::Line(line))
+    }
+
+    /// Hands over an event that was parsed already: its name, empty if it has none, and its data as JSON. Blocks
+    /// while the consumer is too far behind.
+    ///
+    /// # Errors
+    /// [`Closed`] if nobody will take it.
+    pub fn event(&self, name: String, data: String) -> Result<(), Closed> {
+        self.send(What::Event(name, data))
     }
 
     /// The source ended.
@@ -100,6 +110,7 @@ impl<E> What<E> {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Bytes(bytes) | Self::Line(bytes) => bytes.len(),
+            Self::Event(name, data) => name.len() + data.len(),
             Self::Finished | Self::Failed(_) => 0,
         }
     }

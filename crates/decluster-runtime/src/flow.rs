@@ -70,6 +70,8 @@ pub struct Flow<E> {
 pub enum Step<E> {
     /// Bytes of a valid stream of the same dialect: one event, or a stretch that was not re-cut.
     Bytes(Vec<u8>),
+    /// An event of a stream that came as events; as [`Rewritten::Object`].
+    Object(OwnedObject),
     /// A piece, in piece mode.
     Piece(OwnedPiece),
     /// An event that is not text, in piece mode: its name and its data.
@@ -101,6 +103,17 @@ pub struct OwnedPiece {
     pub tokens: u32,
     pub origin: u64,
     pub arrived: Nanos,
+}
+
+/// A [`Rewritten::Object`] with its own text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as in `decluster::Rewritten`")]
+pub struct OwnedObject {
+    pub number: u64,
+    pub name: String,
+    pub data: String,
+    pub changed: bool,
+    pub done: u64,
 }
 
 #[derive(Debug)]
@@ -223,6 +236,7 @@ impl<E> Core<E> {
         let pushed = match item.what {
             What::Bytes(bytes) => self.rewriter.push(at, &bytes),
             What::Line(line) => self.rewriter.push_line(at, &line),
+            What::Event(name, data) => self.rewriter.push_event(at, &name, &data),
             What::Finished => {
                 self.end(at);
                 return;
@@ -249,6 +263,13 @@ impl<E> Core<E> {
     fn poll(&mut self, now: Nanos) -> Polled<E> {
         let step = match self.rewriter.poll(now) {
             Rewritten::Bytes(bytes) => Step::Bytes(bytes.to_vec()),
+            Rewritten::Object { number, name, data, changed, done } => Step::Object(OwnedObject {
+                number,
+                name: name.to_owned(),
+                data: data.to_owned(),
+                changed,
+                done,
+            }),
             Rewritten::Piece(piece) => Step::Piece(piece.into()),
             Rewritten::Other { name, data } => Step::Other(name.to_owned(), data.to_owned()),
             Rewritten::Event(event) => Step::Event(event),

@@ -26,5 +26,5 @@ mod flow;
 mod paced;
 
 pub use feed::{Closed, Feed};
-pub use flow::{Flow, OwnedPiece, Step, pair};
+pub use flow::{Flow, OwnedObject, OwnedPiece, Step, pair};
 pub use paced::{Paced, PacedError};

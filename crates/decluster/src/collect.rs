@@ -65,6 +65,16 @@ impl Collector {
         self.pump()
     }
 
+    /// Takes in an event that was parsed already: its name, empty if it has none, and its data as JSON. A stream
+    /// comes either as events or as bytes and lines; what is of the other kind is not taken.
+    ///
+    /// # Errors
+    /// As [`Collector::push`].
+    pub fn push_event(&mut self, name: &str, data: &str) -> Result<(), TooLarge> {
+        self.decoder.push_event(name, data);
+        self.pump()
+    }
+
     /// The stream is at its end: settles the verdict.
     ///
     /// # Errors

@@ -5,9 +5,12 @@
 //! [`sse`](crate::sse) holds here: every input byte belongs to exactly one [`Frame`], and the frames do not
 //! depend on how the input was cut. [`Writer`] is the way back.
 
+use alloc::borrow::ToOwned;
+use alloc::collections::VecDeque;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::sse::{BOM, Decoder, Frame, TooLarge};
+use crate::sse::{BOM, Decoder, Event, Form, Frame, MESSAGE, TooLarge};
 use crate::wire::is_complete;
 
 mod split;
@@ -45,6 +48,7 @@ pub struct Frames {
     mode: Mode,
     sse: Decoder,
     json: Splitter,
+    objects: Objects,
     /// Input that came before the framing is known; what is before `fed` has gone to the decoder.
     held: Vec<u8>,
     fed: usize,
@@ -71,6 +75,7 @@ impl Frames {
             mode: Mode::Start,
             sse: Decoder::new(max_event_bytes).with_lines(is_complete),
             json: Splitter::new(max_event_bytes),
+            objects: Objects::default(),
             held: Vec::new(),
             fed: 0,
             looked: 0,
@@ -92,7 +97,39 @@ impl Frames {
             Mode::Start => self.hold(bytes),
             Mode::Sse => self.sse.push(bytes),
             Mode::Json => self.json.push(bytes),
+            Mode::Objects => {}
         }
+    }
+
+    /// Appends an event that no framing encloses: its name, empty if it has none, and its data. Says whether it
+    /// was taken: not after [`finish`](Self::finish), [`TooLarge`], bytes or lines. Bytes are not taken after events.
+    pub fn push_event(&mut self, name: &str, data: &str) -> bool {
+        let taken = !self.ended && self.takes_events();
+        if taken {
+            self.mode = Mode::Objects;
+            self.objects.bytes += data.len();
+            self.objects.queue.push_back((name.to_owned(), data.to_owned()));
+        }
+        taken
+    }
+
+    /// Whether events, not bytes, have come, or may still come.
+    pub(crate) fn takes_events(&self) -> bool {
+        match self.mode {
+            Mode::Start => self.fresh && self.held.is_empty(),
+            Mode::Objects => true,
+            Mode::Sse | Mode::Json => false,
+        }
+    }
+
+    /// Whether bytes have come, or may still come.
+    pub(crate) fn takes_bytes(&self) -> bool {
+        self.mode != Mode::Objects
+    }
+
+    /// The number of the event that comes out next.
+    pub(crate) fn next_object(&self) -> u64 {
+        self.objects.next
     }
 
     /// Appends one line as a line iterator gives it, with or without its end. A missing LF is supplied, after
@@ -130,6 +167,7 @@ impl Frames {
         loop {
             match self.mode {
                 Mode::Sse => break,
+                Mode::Objects => return self.object(),
                 Mode::Start => match self.look() {
                     Look::Blank => break,
                     Look::Sse => self.begin_sse(),
@@ -165,6 +203,7 @@ impl Frames {
             Mode::Start => self.sse.buffered() + self.held.len() - self.fed,
             Mode::Sse => self.sse.buffered(),
             Mode::Json => self.json.rest().len(),
+            Mode::Objects => self.objects.bytes,
         }
     }
 
@@ -174,7 +213,38 @@ impl Frames {
         match self.mode {
             Mode::Json => self.json.rest(),
             Mode::Start | Mode::Sse => self.sse.rest(),
+            Mode::Objects => &[],
         }
+    }
+
+    fn object(&mut self) -> Result<Option<Frame<'_>>, TooLarge> {
+        let Some(event) = self.objects.queue.pop_front() else { return Ok(None) };
+        let (name, data) = self.objects.current.insert(event);
+        if data.len() > self.limit {
+            self.ended = true;
+            self.objects.queue.clear();
+            self.objects.bytes = 0;
+            return Err(TooLarge { limit: self.limit, offset: self.given });
+        }
+        let form = Form::Object(self.objects.next);
+        self.objects.next += 1;
+        self.objects.bytes -= data.len();
+        self.given += data.len() as u64;
+        let event = Event {
+            name: if name.is_empty() { MESSAGE } else { name },
+            data,
+            id: "",
+            retry: None,
+            data_range: Some(0..data.len()),
+            own_id: false,
+        };
+        Ok(Some(Frame {
+            raw: data.as_bytes(),
+            event: Some(event),
+            terminated: true,
+            form,
+            ..Frame::default()
+        }))
     }
 
     fn hold(&mut self, bytes: &[u8]) {
@@ -280,6 +350,19 @@ enum Mode {
     Start,
     Sse,
     Json,
+    Objects,
+}
+
+/// Events that came as such.
+#[derive(Debug, Default)]
+struct Objects {
+    /// Name and data.
+    queue: VecDeque<(String, String)>,
+    bytes: usize,
+    /// The one that is out.
+    current: Option<(String, String)>,
+    /// The number of the next one.
+    next: u64,
 }
 
 /// What the beginning of the input shows.

@@ -19,7 +19,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use template::{Other, Sink, Templates};
+use template::{Object, Other, Sink, Templates};
 
 /// Re-cuts and paces one stream. Feed it bytes or lines, poll it as an [`Engine`].
 ///
@@ -65,6 +65,8 @@ pub struct Rewriter {
     ending: bool,
     ended: bool,
     out: Vec<u8>,
+    /// What `out` is, if it is an event that came as an object.
+    object: Option<Object>,
     text: String,
     other: Other,
 }
@@ -86,6 +88,20 @@ pub struct RewriterOptions {
 pub enum Rewritten<'a> {
     /// Bytes of a valid stream of the same dialect: one event or a stretch that was not re-cut.
     Bytes(&'a [u8]),
+    /// An event of a stream that comes through [`Rewriter::push_event`].
+    Object {
+        /// Which of the events that were pushed this is, counted from 0. When one was cut in several, several
+        /// have its number; of those that were joined only the last comes out.
+        number: u64,
+        /// Its name, `message` if it has none.
+        name: &'a str,
+        /// Its data.
+        data: &'a str,
+        /// The data is not what was pushed.
+        changed: bool,
+        /// Events with numbers below this will not come out any more.
+        done: u64,
+    },
     /// Text, in piece mode.
     Piece(Piece<'a>),
     /// An event that is not text, in piece mode with `events`.
@@ -123,6 +139,8 @@ pub enum RewriterError {
     /// The provider's event exceeds `max_event_bytes`. What came before it still leaves, then the stream
     /// is over.
     TooLarge(sse::TooLarge),
+    /// The caller pushed an event into a stream of bytes, or bytes into one of events; nothing was taken.
+    Mixed,
     /// The caller wants bytes in whole blocks; a block may span events that must not be joined.
     WholeBytes,
 }
@@ -157,6 +175,7 @@ impl Rewriter {
             ending: false,
             ended: false,
             out: Vec::new(),
+            object: None,
             text: String::new(),
             other: Other::default(),
         })
@@ -165,10 +184,10 @@ impl Rewriter {
     /// Takes in bytes of the stream, cut anywhere.
     ///
     /// # Errors
-    /// [`RewriterError`]. After `Full` and `Finished` nothing was taken; after others the rewriter has
+    /// [`RewriterError`]. After `Full`, `Finished` and `Mixed` nothing was taken; after others the rewriter has
     /// finished itself, what came before still leaves, and [`Rewriter::take_fault`] has the error, too.
     pub fn push(&mut self, now: Nanos, bytes: &[u8]) -> Result<(), RewriterError> {
-        self.check(bytes.len())?;
+        self.check(bytes.len(), self.decoder.takes_bytes())?;
         self.decoder.push(bytes);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
@@ -180,8 +199,20 @@ impl Rewriter {
     /// # Errors
     /// As [`Rewriter::push`].
     pub fn push_line(&mut self, now: Nanos, line: &[u8]) -> Result<(), RewriterError> {
-        self.check(line.len())?;
+        self.check(line.len(), self.decoder.takes_bytes())?;
         self.decoder.push_line(line);
+        self.pump(now);
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// Takes in an event that was parsed already: its name, empty if it has none, and its data as JSON. What comes
+    /// out is [`Rewritten::Object`] in place of bytes.
+    ///
+    /// # Errors
+    /// As [`Rewriter::push`].
+    pub fn push_event(&mut self, now: Nanos, name: &str, data: &str) -> Result<(), RewriterError> {
+        self.check(data.len(), self.decoder.takes_events())?;
+        self.decoder.push_event(name, data);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
     }
@@ -261,7 +292,17 @@ impl Rewriter {
     /// What to do now; as [`Engine::poll`].
     pub fn poll(&mut self, now: Nanos) -> Rewritten<'_> {
         match self.step(now) {
-            Step::Bytes => Rewritten::Bytes(&self.out),
+            Step::Bytes => match &self.object {
+                None => Rewritten::Bytes(&self.out),
+                Some(object) => Rewritten::Object {
+                    number: object.number,
+                    name: &object.name,
+                    // It was data before, and is made of nothing else.
+                    data: core::str::from_utf8(&self.out).unwrap_or_default(),
+                    changed: object.changed,
+                    done: self.done(),
+                },
+            },
             Step::Piece(piece) => Rewritten::Piece(piece.with_text(&self.text)),
             Step::Other => Rewritten::Other { name: &self.other.name, data: &self.other.data },
             Step::Event(event) => Rewritten::Event(event),
@@ -272,17 +313,37 @@ impl Rewriter {
     }
 
     fn step(&mut self, now: Nanos) -> Step {
+        self.object = None;
+        let step = self.next_step(now);
+        if let Some(object) = self.templates.take_object() {
+            self.object = Some(object);
+        }
+        step
+    }
+
+    /// Events below this number are out.
+    fn done(&self) -> u64 {
+        let urgent = self.urgent.frames.front().and_then(|frame| match frame.form {
+            Form::Object(number) => Some(number),
+            _ => None,
+        });
+        let next = self.decoder.next_object();
+        [urgent, self.templates.first_object()].into_iter().flatten().fold(next, u64::min)
+    }
+
+    fn next_step(&mut self, now: Nanos) -> Step {
         loop {
             // There may be room again for what waits, be it the end.
             if self.behind || (self.ending && !self.ended) {
                 self.pump(now);
             }
             self.out.clear();
-            if let Some((raw, form, led)) = self.urgent.pop() {
-                self.templates.write(&raw, form, led, &mut self.out);
+            if let Some(frame) = self.urgent.pop() {
+                self.templates.write(&frame.raw, frame.form, frame.led, &mut self.out);
                 if self.out.is_empty() {
                     continue;
                 }
+                self.object = Object::of(frame.form, false, &frame.name);
                 return Step::Bytes;
             }
             if core::mem::take(&mut self.other.ready) {
@@ -393,10 +454,12 @@ impl Rewriter {
             && self.templates.bytes() + self.urgent.bytes < self.max_queue_bytes
     }
 
-    fn check(&self, bytes: usize) -> Result<(), RewriterError> {
+    fn check(&self, bytes: usize, fits: bool) -> Result<(), RewriterError> {
         let (queued, limit) = (self.decoder.buffered(), self.max_queue_bytes);
         if self.ending {
             Err(RewriterError::Finished)
+        } else if !fits {
+            Err(RewriterError::Mixed)
         } else if self.behind && queued + bytes > limit {
             Err(RewriterError::Full { queued, limit })
         } else {
@@ -426,21 +489,36 @@ impl RewriterOptions {
 /// Frames that carry no order: comments, pings, empty lines. They wait only for the next poll.
 #[derive(Debug, Default)]
 struct Urgent {
-    /// With their form, and whether they begin with half of a line end.
-    frames: VecDeque<(Vec<u8>, Form, bool)>,
+    frames: VecDeque<UrgentFrame>,
     bytes: usize,
+}
+
+#[derive(Debug)]
+struct UrgentFrame {
+    raw: Vec<u8>,
+    form: Form,
+    /// It begins with half of a line end.
+    led: bool,
+    /// Of an object.
+    name: String,
 }
 
 impl Urgent {
     fn push(&mut self, frame: &Frame<'_>) {
         self.bytes += frame.raw.len() + URGENT_OVERHEAD;
-        self.frames.push_back((frame.raw.to_vec(), frame.form, frame.led));
+        let event = frame.event.as_ref().filter(|_| matches!(frame.form, Form::Object(_)));
+        self.frames.push_back(UrgentFrame {
+            raw: frame.raw.to_vec(),
+            form: frame.form,
+            led: frame.led,
+            name: event.map_or(String::new(), |event| event.name.to_owned()),
+        });
     }
 
-    fn pop(&mut self) -> Option<(Vec<u8>, Form, bool)> {
-        let (raw, form, led) = self.frames.pop_front()?;
-        self.bytes -= raw.len() + URGENT_OVERHEAD;
-        Some((raw, form, led))
+    fn pop(&mut self) -> Option<UrgentFrame> {
+        let frame = self.frames.pop_front()?;
+        self.bytes -= frame.raw.len() + URGENT_OVERHEAD;
+        Some(frame)
     }
 }
 
@@ -529,7 +607,9 @@ impl Intake<'_> {
     fn has_no_order(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
         let blank = frame.form != Form::ArrayEnd
             && frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
-        let ended = frame.raw.ends_with(b"\n") || frame.raw.ends_with(b"\r");
+        let ended = frame.raw.ends_with(b"\n")
+            || frame.raw.ends_with(b"\r")
+            || matches!(frame.form, Form::Object(_));
         let whole = ended && frame.terminated;
         let own_id = frame.event.as_ref().is_some_and(|event| event.own_id);
         (blank || reading.role == Role::Ping) && whole && !own_id && !self.templates.is_verbatim()
@@ -581,6 +661,7 @@ impl fmt::Display for RewriterError {
                 write!(f, "{queued} bytes wait to be decoded, at most {limit} may: poll first")
             }
             Self::Finished => write!(f, "the stream was finished; it takes no more input"),
+            Self::Mixed => write!(f, "a stream comes as bytes or as events, not as both"),
             Self::TooLarge(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
             Self::WholeBytes => {

@@ -120,6 +120,8 @@ pub enum Form {
     },
     /// The bracket that closes the array, and what is blank behind it. Without one the stream was cut.
     ArrayEnd,
+    /// None: it was given as an object, and its text is the data. Objects are counted from 0.
+    Object(u64),
 }
 
 /// What a frame says.

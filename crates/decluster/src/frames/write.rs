@@ -69,7 +69,7 @@ impl Writer {
                 }
                 out.extend_from_slice(body);
             }
-            Form::Line { .. } | Form::ArrayEnd => out.extend_from_slice(raw),
+            Form::Line { .. } | Form::ArrayEnd | Form::Object(_) => out.extend_from_slice(raw),
         }
         self.sent(form, out);
     }
@@ -140,6 +140,7 @@ fn margins(raw: &[u8], form: Form) -> Option<(&[u8], &[u8])> {
     let (before, after) = match form {
         Form::Sse => return None,
         Form::Line { before, after } | Form::Element { before, after } => (before, after),
+        Form::Object(_) => (0, 0),
         Form::ArrayEnd => (raw.len(), 0),
     };
     Some((raw.get(..before)?, raw.get(raw.len().checked_sub(after)?..)?))

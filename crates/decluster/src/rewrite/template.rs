@@ -32,6 +32,7 @@ pub(super) struct Templates {
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
     options: RewriterOptions,
+    object: Option<Object>,
 }
 
 /// One event.
@@ -57,11 +58,11 @@ struct Slot {
     /// It ended without a blank line because the source drops them.
     bare: bool,
     form: Form,
+    /// It was written anew: its raw bytes are not what came.
+    changed: bool,
     terminated: bool,
     /// Its texts have been taken out.
     emptied: bool,
-    /// A part of it was written.
-    begun: bool,
 }
 
 /// Where an event's data is.
@@ -123,6 +124,19 @@ impl Templates {
             self.writer.mark();
             frame.unmarked()
         })
+    }
+
+    /// The object that was written last, if that was one. Tells it once.
+    pub(super) fn take_object(&mut self) -> Option<Object> {
+        self.object.take()
+    }
+
+    /// The number of the first object that is still kept, if one is.
+    pub(super) fn first_object(&self) -> Option<u64> {
+        match self.slots.front()?.form {
+            Form::Object(number) => Some(number),
+            _ => None,
+        }
     }
 
     /// Forgets everything.
@@ -217,8 +231,8 @@ impl Templates {
                 None => Data::Own(event.data.to_owned()),
             },
         };
-        let name =
-            frame.event.as_ref().filter(|_| self.options.pieces).map_or("", |event| event.name);
+        let named = self.options.pieces || matches!(frame.form, Form::Object(_));
+        let name = frame.event.as_ref().filter(|_| named).map_or("", |event| event.name);
         self.bytes += frame.raw.len() + OVERHEAD;
         self.slots.push_back(Slot {
             raw: frame.raw.to_vec(),
@@ -235,9 +249,9 @@ impl Templates {
             led: frame.led,
             bare: frame.bare,
             form: frame.form,
+            changed: false,
             terminated: frame.terminated,
             emptied: false,
-            begun: false,
         });
         if let Some((number, _)) = reading.number {
             self.number = Some(number);
@@ -252,8 +266,10 @@ impl Templates {
         match sink {
             Sink::Bytes(out) => {
                 let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                let written = Object::of(form, slot.changed, &slot.name);
                 self.write(&raw, form, led, out);
                 self.bytes -= raw.len();
+                self.object = written;
             }
             Sink::Other(other) => other.set(slot),
         }
@@ -277,11 +293,14 @@ impl Templates {
                 if whole && last {
                     let slot = &mut self.slots[place];
                     let (raw, form, led) = (core::mem::take(&mut slot.raw), slot.form, slot.led);
+                    let written = Object::of(form, slot.changed, &slot.name);
                     self.write(&raw, form, led, out);
                     self.bytes -= raw.len();
+                    self.object = written;
                 } else if !self.verbatim {
-                    self.empty(place);
-                    let data = self.part(place, Own::Text(origin, piece.text, taken.tokens));
+                    let first = self.empty(place);
+                    let own = Own::Text(origin, piece.text, taken.tokens);
+                    let data = self.part(place, own, first);
                     self.write_part(place, &data, out);
                 }
             }
@@ -295,10 +314,10 @@ impl Templates {
     pub(super) fn take_tag(&mut self, out: &mut Vec<u8>) {
         let Some(slot) = self.tags.front().map(|tag| tag.slot) else { return };
         let place = (slot - self.first_slot) as usize;
-        self.empty(place);
+        let first = self.empty(place);
         let Some(tag) = self.tags.pop_front() else { return };
         self.slots[place].left -= 1;
-        let data = self.part(place, Own::Tag(&tag));
+        let data = self.part(place, Own::Tag(&tag), first);
         self.write_part(place, &data, out);
         self.drop_done();
     }
@@ -309,7 +328,7 @@ impl Templates {
         let last = slot.left == 0;
         let ending = Ending { last, close: !(slot.bare || last && !slot.terminated) };
         self.writer.part(&slot.raw, slot.form, data, ending, out);
-        self.slots[place].begun = true;
+        self.object = Object::of(slot.form, true, &slot.name);
     }
 
     /// Takes the piece's text out of the texts it comes from, the last of them being `origin`.
@@ -341,8 +360,8 @@ impl Templates {
         Taken { tokens, whole: whole && touched == 1 }
     }
 
-    /// The data of an event with nothing but `own` in it.
-    fn part(&self, place: usize, own: Own<'_>) -> String {
+    /// The data of an event with nothing but `own` in it, `first` if no part was written before.
+    fn part(&self, place: usize, own: Own<'_>, first: bool) -> String {
         let slot = &self.slots[place];
         let string = |text, ascii| With::Text { text, ascii };
         let mut edits = Vec::new();
@@ -363,7 +382,7 @@ impl Templates {
             text.tokens_span.iter().for_each(|span| put(span, With::Number(0)));
         }
         slot.blanks.iter().for_each(|span| put(span, string("", false)));
-        if slot.begun {
+        if !first {
             slot.lead.iter().for_each(|span| put(span, With::Json("null")));
         }
         if slot.left > 0 {
@@ -377,13 +396,13 @@ impl Templates {
     }
 
     /// Takes the texts out of an event that is going to be cut, so that each part costs what is left of the
-    /// event, not the whole of it.
-    fn empty(&mut self, place: usize) {
+    /// event, not the whole of it. Says whether that was to do.
+    fn empty(&mut self, place: usize) -> bool {
         let slot = &self.slots[place];
         let (texts, number) = (self.texts_of(slot), self.first_slot + place as u64);
         let slot = &mut self.slots[place];
         if core::mem::replace(&mut slot.emptied, true) {
-            return;
+            return false;
         }
         let mut texts: Vec<&mut Text> = self.texts.range_mut(texts).collect();
         let mut gone: Vec<Range<usize>> = texts
@@ -427,6 +446,7 @@ impl Templates {
         let before = slot.raw.len();
         slot.set_data(data);
         self.bytes = self.bytes + slot.raw.len() - before;
+        true
     }
 
     /// The places of the texts of an event.
@@ -456,6 +476,21 @@ pub(super) enum Sink<'a> {
     Bytes(&'a mut Vec<u8>),
     /// Its name and data are given, unless it was nothing but text.
     Other(&'a mut Other),
+}
+
+/// An event that came as an object, and goes out as one.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub number: u64,
+    pub name: String,
+    pub changed: bool,
+}
+
+impl Object {
+    pub(super) fn of(form: Form, changed: bool, name: &str) -> Option<Self> {
+        let Form::Object(number) = form else { return None };
+        Some(Self { number, name: name.to_owned(), changed })
+    }
 }
 
 /// An event that is not text.
@@ -494,6 +529,7 @@ impl Other {
 impl Slot {
     /// Writes the event anew with other data.
     fn set_data(&mut self, data: String) {
+        self.changed = true;
         self.raw = replace(&self.raw, self.form, self.led, &data);
         self.data = Data::Own(data);
     }

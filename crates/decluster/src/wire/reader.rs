@@ -162,7 +162,7 @@ impl Reader {
     fn read_data<'a>(&mut self, name: &str, data: &'a str, frame: &Frame<'_>) -> Reading<'a> {
         let Frame { terminated, stray, form, .. } = *frame;
         let bare = form != Form::Sse;
-        self.damage.bare |= bare;
+        self.damage.bare |= bare && !matches!(form, Form::Object(_));
         let mut reading = Reading::default();
         let text = data.trim_matches(JSON_BLANKS);
         let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();

@@ -1,0 +1,136 @@
+//! The items of a source: lines or chunks, or events that were parsed already.
+
+use decluster::{Framer, Framing};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString, PyTuple};
+
+/// Takes the items of one source, which are all of one kind.
+pub(crate) struct Intake {
+    framer: Framer,
+    /// The caller has named the framing.
+    framed: bool,
+    /// `str`, not `bytes`.
+    pub(crate) text: bool,
+    events: Option<bool>,
+}
+
+/// What an item is for the engine.
+pub(crate) enum Given {
+    /// The lines or chunks that can be pushed now.
+    Items(Vec<Vec<u8>>),
+    /// An event: its name, empty if it has none, and its JSON.
+    Event(String, String),
+}
+
+impl Intake {
+    pub(crate) fn new(framing: Option<&str>) -> PyResult<Self> {
+        let framing = framing_of(framing)?;
+        let framer = Framer::new(framing);
+        Ok(Self { framer, framed: framing.is_some(), text: false, events: None })
+    }
+
+    /// The framing, once it is known; none of events.
+    pub(crate) fn framing(&self) -> Option<Framing> {
+        self.framer.framing()
+    }
+
+    pub(crate) fn take(&mut self, item: &Bound<'_, PyAny>) -> PyResult<Given> {
+        if let Some((name, event)) = event_of(item) {
+            if self.framed {
+                return Err(gave(item, ", but framing says that it gives lines or chunks"));
+            }
+            if self.events == Some(false) {
+                return Err(gave(item, " after lines or chunks"));
+            }
+            self.events = Some(true);
+            let json = objects(item.py())?.call_method1("dump", (event,))?.extract()?;
+            return Ok(Given::Event(name, json));
+        }
+        let (bytes, text) = bytes_of(item)?;
+        if self.events == Some(true) {
+            return Err(gave(item, " after events"));
+        }
+        self.events = Some(false);
+        self.text |= text;
+        Ok(Given::Items(self.framer.take(bytes)))
+    }
+
+    /// The source ended: what was held back.
+    pub(crate) fn finish(&mut self) -> Option<Vec<u8>> {
+        self.framer.finish()
+    }
+}
+
+/// Whether an item goes in as a line.
+pub(crate) fn is_line(framing: Framing, item: &[u8]) -> bool {
+    match framing {
+        Framing::Lines => true,
+        Framing::LinesWithEnds => item.ends_with(b"\n"),
+        Framing::Bytes => false,
+    }
+}
+
+/// The item of a source with what the engine made of its event.
+pub(crate) fn changed<'py>(item: &Bound<'py, PyAny>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    let change =
+        |event: &Bound<'py, PyAny>| objects(item.py())?.call_method1("change", (event, json));
+    match item.cast::<PyTuple>() {
+        Ok(pair) => {
+            let event = change(&pair.get_item(1)?)?;
+            Ok(PyTuple::new(item.py(), [pair.get_item(0)?, event])?.into_any())
+        }
+        Err(_) => change(item),
+    }
+}
+
+/// The event of an item and its name, if it is one: a dict, or a pair.
+fn event_of<'py>(item: &Bound<'py, PyAny>) -> Option<(String, Bound<'py, PyDict>)> {
+    if let Ok(event) = item.cast::<PyDict>() {
+        return Some((String::new(), event.clone()));
+    }
+    let pair = item.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2)?;
+    let (name, event) = (pair.get_item(0).ok()?, pair.get_item(1).ok()?);
+    let event = event.cast_into::<PyDict>().ok()?;
+    if name.is_none() {
+        return Some((String::new(), event));
+    }
+    Some((name.cast::<PyString>().ok()?.to_string_lossy().into_owned(), event))
+}
+
+/// The bytes of a line or chunk, and whether it was a `str`.
+fn bytes_of(item: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, bool)> {
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok((bytes.as_bytes().to_vec(), false));
+    }
+    if let Ok(text) = item.cast::<PyString>() {
+        return Ok((text.to_str()?.as_bytes().to_vec(), true));
+    }
+    if item.is_instance_of::<PyByteArray>() || item.is_instance_of::<PyMemoryView>() {
+        let bytes = item.py().get_type::<PyBytes>().call1((item,))?;
+        return Ok((bytes.cast::<PyBytes>()?.as_bytes().to_vec(), false));
+    }
+    Err(gave(item, "; lines or chunks are str or bytes, events are dicts or (name, dict)"))
+}
+
+fn gave(item: &Bound<'_, PyAny>, what: &str) -> PyErr {
+    match item.get_type().name() {
+        Ok(name) => PyTypeError::new_err(format!("the source gave a {name}{what}")),
+        Err(error) => error,
+    }
+}
+
+fn objects(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("decluster._objects")
+}
+
+fn framing_of(name: Option<&str>) -> PyResult<Option<Framing>> {
+    match name {
+        None => Ok(None),
+        Some("lines") => Ok(Some(Framing::Lines)),
+        Some("bytes") => Ok(Some(Framing::Bytes)),
+        Some(other) => {
+            Err(PyValueError::new_err(format!("framing is 'lines' or 'bytes', not {other:?}")))
+        }
+    }
+}
