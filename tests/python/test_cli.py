@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -220,22 +221,50 @@ def test_it_runs_as_a_module() -> None:
     assert done.stdout.startswith("decluster 0.")
 
 
-def test_recorded_streams_agree_with_their_expectations(capsys: pytest.CaptureFixture[str]) -> None:
-    files = sorted(
-        file
-        for dialect in ("openai-chat", "openai-responses")
-        for file in (SHARED / "captures" / dialect).glob("*.sse")
-    )
+STREAMS = (".sse", ".ndjson", ".json")
+DIALECTS = {
+    "openai-chat": 89,
+    "openai-responses": 49,
+    "anthropic": 32,
+    "gemini": 23,
+    "mistral": 6,
+    "ollama": 7,
+    "cohere": 5,
+    "bedrock-converse": 7,
+}
+
+
+def recordings(dialect: str) -> list[Path]:
+    folder = SHARED / "captures" / dialect
+    files = [f for f in sorted(folder.glob("*")) if f.suffix in STREAMS and "." not in f.stem]
     if not files:
-        pytest.skip(f"no recorded streams: {SHARED / 'captures'} is absent")
-    code, lines, _ = run(capsys, "decode", *map(str, files))
+        pytest.skip(f"no recorded streams: {folder} is absent")
+    return files
+
+
+def agrees(found: dict[str, Any], expect: dict[str, Any]) -> list[str]:
+    """What a decoded stream differs in from its expectation."""
+    expect["error"] = expect["error"] or expect.get("error_field_line")
+    end = "complete" if expect["terminated"] else "truncated"
+    # A stream that reports an error has failed, whether it ended or not.
+    expect["verdict"] = "failed" if expect["error"] else end
+    fields = (
+        *("reasoning", "output", "reasoning_tokens", "usage", "finish", "tool_calls", "tools"),
+        *("error", "verdict", "events", "comments"),
+    )
+    return [field for field in fields if found[field] != expect[field]]
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["told", "named"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_recorded_streams_agree_with_their_expectations(
+    dialect: str, named: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = recordings(dialect)
+    assert len(files) == DIALECTS[dialect]
+    arguments = ["--dialect", dialect] if named else []
+    code, lines, _ = run(capsys, "decode", *arguments, *map(str, files))
     assert code == 0
-    wrong = []
     for file, line in zip(files, lines, strict=True):
-        found, expect = json.loads(line), json.loads(file.with_suffix(".expect.json").read_text())
-        expect["error"] = expect["error"] or expect.get("error_field_line")
-        fields = ("reasoning", "output", "reasoning_tokens", "usage", "finish", "error", "events")
-        if any(found[field] != expect[field] for field in fields):
-            wrong.append(file.stem)
-    # Inline think tags are not told from text yet.
-    assert wrong == ["groq-qwen3-32b-reqllm", "groq-r1-distill-reqllm", "hf-router-think-tags"]
+        expect = json.loads(file.with_suffix(".expect.json").read_text())
+        assert agrees(json.loads(line), expect) == [], file

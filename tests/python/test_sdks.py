@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from sdk_readers import WAYS, Readers, Told
-from sdk_streams import BEGIN, HOW, STOP, STREAMS, WHY, Own, chat, chunk
+from sdk_streams import BEGIN, HOW, STREAMS, WHY, Own, chat, chunk
 
 import decluster
 
