@@ -8,6 +8,8 @@ use decluster::sse::{Decoder, Frame, TooLarge};
 use serde_json::Value;
 
 pub mod drive;
+pub mod rewriting;
+pub mod small;
 pub mod streams;
 
 /// The cap the tests give a decoder: more than any recorded event needs.

@@ -102,8 +102,18 @@ impl Decoded {
 /// If an event is larger than [`EVENT_CAP`], or a place that the reader gives is wrong.
 #[must_use]
 pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dialect>) -> Decoded {
+    read_with(Reader::new(dialect), pieces)
+}
+
+/// The same with a reader of one's own.
+///
+/// # Panics
+///
+/// As [`read`].
+#[must_use]
+pub fn read_with<'p>(reader: Reader, pieces: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
     let mut decoder = Decoder::new(EVENT_CAP);
-    collect(dialect, |show| decode(&mut decoder, pieces, show))
+    collect(reader, |show| decode(&mut decoder, pieces, show))
 }
 
 /// Decodes a stream that comes in these lines.
@@ -114,16 +124,12 @@ pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dial
 #[must_use]
 pub fn read_lines<'p>(lines: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
     let mut decoder = Decoder::new(EVENT_CAP).with_lines(is_complete);
-    collect(None, |show| decode_lines(&mut decoder, lines, show))
+    collect(Reader::new(None), |show| decode_lines(&mut decoder, lines, show))
 }
 
 type Show<'s> = &'s mut dyn FnMut(&Frame<'_>);
 
-fn collect(
-    dialect: Option<Dialect>,
-    frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
-) -> Decoded {
-    let mut reader = Reader::new(dialect);
+fn collect(mut reader: Reader, frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>) -> Decoded {
     let mut decoded = Decoded::default();
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
