@@ -116,6 +116,14 @@ impl Common {
         self.answer.repairs += self.held.len() as u64;
     }
 
+    /// The answer begins anew: what came so far is void, and nothing of it goes on.
+    pub(super) fn restart(&mut self, reading: &mut Reading<'_>) {
+        self.answer.restart();
+        self.held.clear();
+        reading.restart = true;
+        reading.role = Role::Hurry;
+    }
+
     fn joined<'a>(
         &mut self,
         channel: Channel,
