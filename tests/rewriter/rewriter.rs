@@ -2,55 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use decluster::wire::{Answer, Dialect, Verdict};
+use decluster::wire::{Dialect, Verdict};
 use decluster::{Cancel, Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 use decluster_tests::recut::Recut;
+use decluster_tests::rewriting::{config, rewrite, run};
+use decluster_tests::small::event;
 use decluster_tests::speech::{self, FORMS};
 use decluster_tests::streams::{read, same};
 use decluster_tests::{Capture, Random, captures, cut, sizes};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-
-fn config(unit: &str, pace: &str, segment: &str) -> Config {
-    let config = Config::default().with_choice("unit", unit).unwrap();
-    config.with_choice("pace", pace).unwrap().with_choice("segment", segment).unwrap()
-}
-
-/// One chunk each `gap`, on a virtual clock; all that comes out, event by event.
-fn run<'a>(
-    config: &Config,
-    chunks: impl IntoIterator<Item = &'a [u8]>,
-    gap: Nanos,
-) -> (Vec<Vec<u8>>, Answer) {
-    let mut now = Nanos::ZERO;
-    let mut rewriter = Rewriter::new(config, RewriterOptions::default(), now).unwrap();
-    let (mut out, mut polls) = (Vec::new(), 0);
-    let mut drain = |rewriter: &mut Rewriter, now: &mut Nanos, until: Nanos| loop {
-        polls += 1;
-        assert!(polls < 1_000_000, "polling leads nowhere");
-        match rewriter.poll(*now) {
-            Rewritten::Bytes(bytes) => out.push(bytes.to_vec()),
-            Rewritten::Wait(at) if at <= until => *now = at,
-            Rewritten::Wait(_) | Rewritten::NeedInput => break *now = until,
-            Rewritten::Finished => break,
-            other => panic!("{other:?} in byte mode"),
-        }
-    };
-    for chunk in chunks {
-        let until = now.after(gap);
-        rewriter.push(now, chunk).unwrap();
-        drain(&mut rewriter, &mut now, until);
-    }
-    rewriter.finish(now);
-    drain(&mut rewriter, &mut now, Nanos::MAX);
-    assert_eq!(rewriter.poll(now), Rewritten::Finished);
-    (out, rewriter.answer().clone())
-}
-
-fn rewrite(config: &Config, bytes: &[u8], seed: u64) -> Vec<u8> {
-    let gap = Nanos::from_millis([0, 3, 400][seed as usize % 3]);
-    run(config, cut(bytes, &sizes(bytes.len(), seed)), gap).0.concat()
-}
 
 /// The recorded streams of all dialects.
 fn recorded() -> impl Iterator<Item = Capture> {
@@ -619,10 +580,6 @@ proptest! {
             }
         }
     }
-}
-
-fn event(data: &str) -> String {
-    format!("data: {data}\n\n")
 }
 
 fn delta(text: &str) -> String {

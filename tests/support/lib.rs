@@ -12,6 +12,8 @@ pub mod alloc;
 pub mod checks;
 pub mod drive;
 pub mod recut;
+pub mod rewriting;
+pub mod small;
 pub mod speech;
 pub mod streams;
 pub mod whatwg;

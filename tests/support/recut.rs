@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use decluster::frames::Frames;
-use decluster::wire::{Answer, Dialect};
+use decluster::wire::{Answer, Dialect, Reader};
 use decluster::{Config, Event, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 
 use crate::alloc::held;
@@ -189,10 +189,12 @@ pub fn decoded(
 ) -> (Decoded, Option<u64>) {
     let mut decoder = Frames::new(cap);
     if !lines {
-        return read_frames(dialect, |show| crate::decode(&mut decoder, [bytes], show));
+        return read_frames(Reader::new(dialect), |show| {
+            crate::decode(&mut decoder, [bytes], show)
+        });
     }
     let lines = bytes.split_inclusive(|b| *b == b'\n');
-    read_frames(dialect, |show| crate::decode_lines(&mut decoder, lines, show))
+    read_frames(Reader::new(dialect), |show| crate::decode_lines(&mut decoder, lines, show))
 }
 
 /// Whether the text of a choice and kind is the same, or the beginning of the other.

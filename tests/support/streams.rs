@@ -106,8 +106,18 @@ impl Decoded {
 /// If an event is larger than [`EVENT_CAP`], or a place that the reader gives is wrong.
 #[must_use]
 pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dialect>) -> Decoded {
+    read_with(Reader::new(dialect), pieces)
+}
+
+/// The same with a reader of one's own.
+///
+/// # Panics
+///
+/// As [`read`].
+#[must_use]
+pub fn read_with<'p>(reader: Reader, pieces: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
     let mut decoder = Frames::new(EVENT_CAP);
-    collect(dialect, |show| decode(&mut decoder, pieces, show))
+    collect(reader, |show| decode(&mut decoder, pieces, show))
 }
 
 /// Decodes a stream that comes in these lines.
@@ -118,7 +128,7 @@ pub fn read<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, dialect: Option<Dial
 #[must_use]
 pub fn read_lines<'p>(lines: impl IntoIterator<Item = &'p [u8]>) -> Decoded {
     let mut decoder = Frames::new(EVENT_CAP);
-    collect(None, |show| decode_lines(&mut decoder, lines, show))
+    collect(Reader::new(None), |show| decode_lines(&mut decoder, lines, show))
 }
 
 /// The same answer, but for how many events it took and which of them could not be understood.
@@ -142,11 +152,8 @@ pub fn same(name: &str, before: &Decoded, after: &Decoded) {
 /// What shows a frame.
 pub type Show<'s> = &'s mut dyn FnMut(&Frame<'_>);
 
-fn collect(
-    dialect: Option<Dialect>,
-    frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
-) -> Decoded {
-    let (decoded, too_large) = read_frames(dialect, frames);
+fn collect(reader: Reader, frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>) -> Decoded {
+    let (decoded, too_large) = read_frames(reader, frames);
     assert_eq!(too_large, None, "where an event is too large");
     decoded
 }
@@ -157,10 +164,9 @@ fn collect(
 ///
 /// If a place that the reader gives is wrong.
 pub fn read_frames(
-    dialect: Option<Dialect>,
+    mut reader: Reader,
     frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
 ) -> (Decoded, Option<u64>) {
-    let mut reader = Reader::new(dialect);
     let mut decoded = Decoded::default();
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);

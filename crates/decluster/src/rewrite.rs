@@ -578,9 +578,16 @@ impl Intake<'_> {
             *self.joinable = Some(shape);
             self.templates.delta(frame, reading, self.options.pieces && reading.plain);
         }
+        let mut last: Option<&wire::Text<'_>> = None;
         for text in &reading.texts {
             let wire::Text { kind, index, tokens, .. } = *text;
             if self.options.takes(text) {
+                let alike = |last: &wire::Text<'_>| last.kind == kind && last.index == index;
+                if !self.options.pieces && last.is_some_and(|l| alike(l) && l.span != text.span) {
+                    // No text moves to another string of its event: that may be another field.
+                    self.engine.admit_mark(now, SPLIT, false);
+                }
+                last = Some(text);
                 self.engine.admit(now, Delta { kind, index, text: &text.text, tokens })?;
             } else if !self.options.pieces && text.part != Part::Late {
                 self.engine.admit_mark(now, TAG, false);

@@ -85,9 +85,7 @@ impl Anthropic {
             if *before == id {
                 return;
             }
-            common.answer.restart();
-            reading.restart = true;
-            reading.role = Role::Hurry;
+            common.restart(reading);
             *self = Self::default();
         }
         self.id = Some(id.into_owned());

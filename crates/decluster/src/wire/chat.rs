@@ -26,9 +26,12 @@ pub(super) fn is_one(event: &Object<'_>) -> bool {
 
 impl Decode for Chat {
     fn end(&self, common: &Common) -> End {
-        if common.done {
+        let choices = &common.answer.choices;
+        if choices.iter().any(|c| c.finish.as_deref() == Some(FAILED)) {
+            End::Failed
+        } else if common.done {
             End::Closed
-        } else if self.finishing && common.answer.choices.iter().all(|c| c.finish.is_some()) {
+        } else if self.finishing && choices.iter().all(|c| c.finish.is_some()) {
             End::Enough
         } else {
             End::Open
@@ -133,8 +136,8 @@ fn reasoning<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &
             _ => reading.whole = true,
         }
     }
-    common.inline.fielded(index);
     if common.text(channel, index, first, reading) {
+        common.inline.fielded(index);
         if let Some(text) = reading.texts.last_mut() {
             text.copies = copies;
         }
@@ -159,7 +162,6 @@ fn detailed_reasoning<'a>(
         }
         return;
     }
-    common.inline.fielded(index);
     // An entry without text cannot be left out of the earlier parts alone.
     if texts.iter().any(Option::is_none) {
         reading.whole = true;
@@ -167,7 +169,9 @@ fn detailed_reasoning<'a>(
     }
     for (entry, text) in entries.iter().zip(texts) {
         if let Some(text) = text {
-            common.text((Kind::Reasoning, index, 0), index, text, reading);
+            if common.text((Kind::Reasoning, index, 0), index, text, reading) {
+                common.inline.fielded(index);
+            }
             entry_rest(entry, reading);
         }
     }
@@ -295,6 +299,9 @@ fn tool_call(
     }
     answer.add_value(choice, place, arguments);
 }
+
+/// The finish reason of a choice that did not end by itself; the error may be told nowhere else.
+const FAILED: &str = "error";
 
 /// Where servers put reasoning text, most specific first; after these `reasoning_details`.
 pub(super) const REASONING_FIELDS: [&str; 4] =

@@ -20,8 +20,12 @@ pub(super) fn is_one(kind: &str) -> bool {
 }
 
 impl Decode for Cohere {
-    fn end(&self, _: &Common) -> End {
-        if self.ended { End::Closed } else { End::Open }
+    fn end(&self, common: &Common) -> End {
+        match common.answer.finish() {
+            Some(FAILED) => End::Failed,
+            _ if self.ended => End::Closed,
+            _ => End::Open,
+        }
     }
 
     fn read<'a>(
@@ -105,6 +109,9 @@ impl Cohere {
 
 /// Members of a content that hold text. Only the first event of a content names its type.
 const TEXTS: [(&str, Kind); 2] = [("thinking", Kind::Reasoning), ("text", Kind::Output)];
+
+/// The finish reason of an answer that did not end by itself; the error may be told nowhere else.
+const FAILED: &str = "ERROR";
 
 /// Types that no other dialect has.
 const SIGNS: [&str; 9] = [

@@ -92,7 +92,8 @@ impl Common {
             return;
         };
         for (part, kind, text) in self.inline.split(choice, joined.text) {
-            self.answer.reasoning_text |= kind == Kind::Reasoning || part == Part::Turn;
+            let reasoning = part.is_text() && kind == Kind::Reasoning;
+            self.answer.reasoning_text |= reasoning || part == Part::Turn;
             let text = Text::new(kind, choice, text, value);
             let copies = copy.iter().map(Value::span).collect();
             reading.add(match part {
@@ -116,6 +117,14 @@ impl Common {
         }
         // Half a character that nothing followed.
         self.answer.repairs += self.held.len() as u64;
+    }
+
+    /// The answer begins anew: what came so far is void, and nothing of it goes on.
+    pub(super) fn restart(&mut self, reading: &mut Reading<'_>) {
+        self.answer.restart();
+        self.held.clear();
+        reading.restart = true;
+        reading.role = Role::Hurry;
     }
 
     fn joined<'a>(

@@ -111,11 +111,13 @@ impl Responses {
         // The early SDKs have an object here.
         let Some(text) = inner_text(delta) else { return };
         let place = position(channel, event);
-        if text.is_empty() || !self.opens(channel, place) {
+        if text.is_empty() || !self.takes(channel, place) {
             return;
         }
         reading.plain = true;
-        common.text(channel.of(place), 0, text, reading);
+        if common.text(channel.of(place), 0, text, reading) {
+            self.note(channel, place);
+        }
         if event.present("logprobs").is_some_and(|v| !v.is_empty()) {
             reading.whole = true;
             reading.plain = false;
@@ -133,27 +135,27 @@ impl Responses {
         reading: &mut Reading<'a>,
     ) {
         let Some(text) = text.filter(|v| v.text.starts_with('"') && !v.is_empty()) else { return };
-        if self.seen.contains(&(channel, place.0, place.1)) || !self.opens(channel, place) {
+        if self.seen.contains(&(channel, place.0, place.1)) || !self.takes(channel, place) {
             return;
         }
-        common.text(channel.of(place), 0, text, reading);
+        if common.text(channel.of(place), 0, text, reading) {
+            self.note(channel, place);
+        }
         reading.whole = true;
     }
 
-    /// Notes that text comes for a part, and says whether to take it.
-    fn opens(&mut self, channel: Channel, (item, part): (u32, u32)) -> bool {
-        let key = (channel, item, part);
-        if !self.seen.contains(&key) {
-            if self.seen.len() == PARTS_MAX {
-                return false;
-            }
-            self.seen.insert(key);
-        }
-        match channel {
-            Channel::Raw | Channel::Summary => {
-                *self.reasoning.entry(item).or_insert(channel) == channel
-            }
-            Channel::Output | Channel::Refusal => true,
+    /// Whether to take text of a part: the other channel of reasoning did not come first.
+    fn takes(&self, channel: Channel, (item, part): (u32, u32)) -> bool {
+        let has_room = self.seen.len() < PARTS_MAX || self.seen.contains(&(channel, item, part));
+        let first = self.reasoning.get(&item).filter(|_| channel.is_reasoning());
+        has_room && first.is_none_or(|first| *first == channel)
+    }
+
+    /// Notes that a part had text. Half a character is none: nothing of it is written.
+    fn note(&mut self, channel: Channel, (item, part): (u32, u32)) {
+        self.seen.insert((channel, item, part));
+        if channel.is_reasoning() {
+            self.reasoning.entry(item).or_insert(channel);
         }
     }
 
@@ -198,9 +200,7 @@ impl Responses {
     fn start<'a>(&mut self, response: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
         let id = response.string("id").unwrap_or_default();
         if self.id.as_ref().is_some_and(|before| *before != id) && !id.is_empty() {
-            common.answer.restart();
-            reading.restart = true;
-            reading.role = Role::Hurry;
+            common.restart(reading);
             *self = Self { counts: self.counts, ..Self::default() };
         }
         self.created = true;
@@ -327,12 +327,13 @@ impl Responses {
 }
 
 impl Channel {
+    const fn is_reasoning(self) -> bool {
+        matches!(self, Self::Raw | Self::Summary)
+    }
+
     /// Where a half character of this text waits.
     fn of(self, (item, part): (u32, u32)) -> (Kind, u32, u32) {
-        let kind = match self {
-            Self::Raw | Self::Summary => Kind::Reasoning,
-            Self::Output | Self::Refusal => Kind::Output,
-        };
+        let kind = if self.is_reasoning() { Kind::Reasoning } else { Kind::Output };
         (kind, item, part)
     }
 }
