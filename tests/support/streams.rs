@@ -26,6 +26,8 @@ pub struct Decoded {
     pub tokens: u64,
     /// Events ended without a blank line, as lines of a library that drops these.
     pub bare: bool,
+    /// The size of the largest frame, in bytes.
+    pub largest: usize,
 }
 
 impl Decoded {
@@ -144,6 +146,7 @@ pub fn read_frames(
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
         decoded.bare |= frame.bare;
+        decoded.largest = decoded.largest.max(frame.raw.len());
         for text in reader.read(frame).texts {
             let data = frame.event.as_ref().map_or("", |event| event.data);
             if !text.altered && !text.span.is_empty() {

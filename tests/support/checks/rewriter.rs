@@ -161,7 +161,9 @@ impl<'a> Settings<'a> {
         let most = 16 + 2 * stream.len() as u64 + counts;
         assert!(recut.outputs <= most, "{} outputs of {} bytes", recut.outputs, stream.len());
         let queue = self.config.get("max_queue_bytes").unwrap_or_default() as usize;
-        let whole = recut.largest.max(self.event_cap.min(stream.len()));
+        // One that is too large is held up to the cap.
+        let cap = recut.fault.as_ref().map_or(0, |_| self.event_cap.min(stream.len()));
+        let whole = recut.largest.max(before.largest).max(cap);
         let bound = FIXED + 2 * size(recut.answer()) + 4 * queue + 4 * whole;
         assert!(recut.peak <= bound.cast_signed(), "{} bytes held; {bound} allowed", recut.peak);
         let probe: Vec<u8> = black_box(Vec::with_capacity(4_096));
