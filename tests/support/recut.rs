@@ -9,7 +9,7 @@ use decluster::wire::{Answer, Dialect, is_complete};
 use decluster::{Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 
 use crate::alloc::held;
-use crate::streams::{Decoded, read_frames};
+use crate::streams::{Decoded, Frames, read_frames};
 
 /// Drives a rewriter and checks at every step that it keeps its word.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ impl Recut {
     }
 }
 
-/// What bytes say, up to the first event over the cap; and where that is.
+/// What bytes say, up to the first event over the cap, and how they are framed.
 ///
 /// # Panics
 ///
@@ -180,7 +180,7 @@ pub fn decoded(
     dialect: Option<Dialect>,
     lines: bool,
     cap: usize,
-) -> (Decoded, Option<u64>) {
+) -> (Decoded, Frames) {
     let mut decoder = Decoder::new(cap);
     if !lines {
         return read_frames(dialect, |show| crate::decode(&mut decoder, [bytes], show));

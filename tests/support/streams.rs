@@ -24,6 +24,13 @@ pub struct Decoded {
     pub raw: Vec<u8>,
     /// The sum of the counts that stand beside or in place of texts.
     pub tokens: u64,
+}
+
+/// How a stream was framed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// Where the first frame over the cap begins, which was not read.
+    pub too_large: Option<u64>,
     /// Events ended without a blank line, as lines of a library that drops these.
     pub bare: bool,
     /// The size of the largest frame, in bytes.
@@ -127,12 +134,12 @@ fn collect(
     dialect: Option<Dialect>,
     frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
 ) -> Decoded {
-    let (decoded, too_large) = read_frames(dialect, frames);
-    assert_eq!(too_large, None, "where an event is too large");
+    let (decoded, framed) = read_frames(dialect, frames);
+    assert_eq!(framed.too_large, None, "where an event is too large");
     decoded
 }
 
-/// Puts together what frames say; and where the first one over the cap begins, which is not among them.
+/// Puts together what frames say, and how they came.
 ///
 /// # Panics
 ///
@@ -140,13 +147,14 @@ fn collect(
 pub fn read_frames(
     dialect: Option<Dialect>,
     frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
-) -> (Decoded, Option<u64>) {
+) -> (Decoded, Frames) {
+    let mut framed = Frames::default();
     let mut reader = Reader::new(dialect);
     let mut decoded = Decoded::default();
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
-        decoded.bare |= frame.bare;
-        decoded.largest = decoded.largest.max(frame.raw.len());
+        framed.bare |= frame.bare;
+        framed.largest = framed.largest.max(frame.raw.len());
         for text in reader.read(frame).texts {
             let data = frame.event.as_ref().map_or("", |event| event.data);
             if !text.altered && !text.span.is_empty() {
@@ -161,7 +169,8 @@ pub fn read_frames(
     reader.finish();
     decoded.dialect = reader.dialect();
     decoded.answer = reader.answer().clone();
-    (decoded, all.err().map(|error| error.offset))
+    framed.too_large = all.err().map(|error| error.offset);
+    (decoded, framed)
 }
 
 /// A text as the expectation files note it.
