@@ -9,7 +9,7 @@ use decluster::wire::{Answer, Dialect, Reader};
 use decluster::{Config, Event, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 
 use crate::alloc::held;
-use crate::streams::{Decoded, read_frames};
+use crate::streams::{Decoded, Framed, read_frames};
 
 /// Drives a rewriter and checks at every step that it keeps its word.
 #[derive(Debug)]
@@ -175,7 +175,7 @@ impl Recut {
     }
 }
 
-/// What bytes say, up to the first event over the cap; and where that is.
+/// What bytes say, up to the first event over the cap, and how they are framed.
 ///
 /// # Panics
 ///
@@ -186,7 +186,7 @@ pub fn decoded(
     dialect: Option<Dialect>,
     lines: bool,
     cap: usize,
-) -> (Decoded, Option<u64>) {
+) -> (Decoded, Framed) {
     let mut decoder = Frames::new(cap);
     if !lines {
         return read_frames(Reader::new(dialect), |show| {

@@ -149,7 +149,6 @@ pub fn steady_lines(stream: &str) -> Decoded {
     let mut bytes = steady(stream);
     // By lines the last gets an end if it has none.
     bytes.raw.clone_from(&whole.raw);
-    bytes.bare = whole.bare;
     assert_eq!(bytes, whole, "by bytes: {stream}");
     let through = |config: &Config, stream: &str| {
         let mut now = Nanos::ZERO;

@@ -26,8 +26,17 @@ pub struct Decoded {
     pub raw: Vec<u8>,
     /// The sum of the counts that stand beside or in place of texts.
     pub tokens: u64,
+}
+
+/// How a stream was framed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Framed {
+    /// Where the first frame over the cap begins, which was not read.
+    pub too_large: Option<u64>,
     /// Events ended without a blank line, as lines of a library that drops these.
     pub bare: bool,
+    /// The size of the largest frame, in bytes.
+    pub largest: usize,
 }
 
 impl Decoded {
@@ -153,12 +162,12 @@ pub fn same(name: &str, before: &Decoded, after: &Decoded) {
 pub type Show<'s> = &'s mut dyn FnMut(&Frame<'_>);
 
 fn collect(reader: Reader, frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>) -> Decoded {
-    let (decoded, too_large) = read_frames(reader, frames);
-    assert_eq!(too_large, None, "where an event is too large");
+    let (decoded, framed) = read_frames(reader, frames);
+    assert_eq!(framed.too_large, None, "where an event is too large");
     decoded
 }
 
-/// Puts together what frames say; and where the first one over the cap begins, which is not among them.
+/// Puts together what frames say, and how they came.
 ///
 /// # Panics
 ///
@@ -166,11 +175,13 @@ fn collect(reader: Reader, frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>
 pub fn read_frames(
     mut reader: Reader,
     frames: impl FnOnce(Show<'_>) -> Result<(), TooLarge>,
-) -> (Decoded, Option<u64>) {
+) -> (Decoded, Framed) {
+    let mut framed = Framed::default();
     let mut decoded = Decoded::default();
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
-        decoded.bare |= frame.bare;
+        framed.bare |= frame.bare;
+        framed.largest = framed.largest.max(frame.raw.len());
         let reading = reader.read(frame);
         check_places(&reading, frame.event.as_ref().map_or("", |event| event.data));
         decoded.take(&reading);
@@ -179,7 +190,8 @@ pub fn read_frames(
     decoded.take(&last);
     decoded.dialect = reader.dialect();
     decoded.answer = reader.answer().clone();
-    (decoded, all.err().map(|error| error.offset))
+    framed.too_large = all.err().map(|error| error.offset);
+    (decoded, framed)
 }
 
 /// Each string that holds text holds just what the reading says of it.
