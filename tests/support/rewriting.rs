@@ -86,7 +86,7 @@ fn same_or_repaired(name: &str, before: &Decoded, mut after: Decoded) {
 }
 
 /// Reads a stream in every way there is, which must all say the same: whole, a byte at a time, cut in two at
-/// every place, and re-cut by the rewriter, by blocks and by words, once and twice, and as pieces. With
+/// every place, with its dialect named, and re-cut by the rewriter, by blocks and by words, once and twice, and as pieces. With
 /// everything off the bytes must be those that came.
 ///
 /// # Panics
@@ -112,6 +112,10 @@ pub fn steady_with(config: &Config, dialect: Option<Dialect>, bytes: &[u8]) -> D
     for at in places(bytes.len()) {
         let (a, b) = bytes.split_at(at);
         assert_eq!(read_with(reader(), [a, b]), whole, "cut at {at}: {shown}");
+    }
+    if let Some(known) = whole.dialect {
+        let named = Reader::new(Some(known)).with_think(config.think());
+        assert_eq!(read_with(named, [bytes]), whole, "named: {shown}");
     }
     let mut options = RewriterOptions::default();
     options.dialect = dialect;

@@ -636,6 +636,7 @@ impl Intake<'_> {
         self.options.pieces
             || (!reading.whole
                 && (simple || !self.templates.is_verbatim())
+                && reading.texts.len() <= TEXTS_MAX
                 && rest_of(frame, reading) <= REST_MAX
                 && self.engine.has_choices_for(reading.texts.iter().map(|text| text.index)))
     }
@@ -686,6 +687,8 @@ impl core::error::Error for RewriterError {}
 /// An event that says more than this besides its text passes whole: cut in n parts it would grow by n times as much.
 /// Real ones stay below 1 KiB.
 const REST_MAX: usize = 8_192;
+/// An event with more texts and tags than this passes whole: each of its parts names them all.
+const TEXTS_MAX: usize = 512;
 /// What a frame costs besides its bytes.
 const URGENT_OVERHEAD: usize = 64;
 /// The id of marks that only keep pieces apart.

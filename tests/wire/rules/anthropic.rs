@@ -1,8 +1,11 @@
 //! Anthropic's Messages.
 
+use std::time::{Duration, Instant};
+
 use decluster::wire::Verdict::{Complete, Failed, Truncated};
 use decluster_tests::rewriting::steady;
 use decluster_tests::small::{event, named};
+use decluster_tests::streams::read;
 
 use super::{calls, told};
 
@@ -269,4 +272,23 @@ fn fields_of_the_wrong_type_are_nothing() {
             assert_eq!(told(&seen), ("", "Yes.", Complete, Some("end_turn")), "{odd}");
         }
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the bound on time is what is tested")]
+fn usage_that_comes_often_takes_linear_time() {
+    let large = format!(r#""usage":{{"input_tokens":3,"note":"{}"}}"#, "x".repeat(1 << 20));
+    let often = named("message_delta", r#""delta":{},"usage":{"output_tokens":7}"#).repeat(20_000);
+    let stream = [
+        &named("message_start", &format!(r#""message":{{"id":"m",{large}}}"#)),
+        &often,
+        &*end("end_turn"),
+    ]
+    .concat();
+    let started = Instant::now();
+    let seen = read([stream.as_bytes()], None);
+    // Putting the large one together with each small one would take minutes.
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let usage = seen.answer.usage.unwrap();
+    assert!(usage.contains(r#""input_tokens":3"#) && usage.contains(r#""output_tokens":9"#));
 }

@@ -1,10 +1,13 @@
 //! Reasoning between tags in visible text.
 
+use std::time::{Duration, Instant};
+
+use decluster::wire::Reader;
 use decluster::wire::Verdict::Complete;
 use decluster::{Config, Kind};
-use decluster_tests::rewriting::{pieces, steady, steady_with};
+use decluster_tests::rewriting::{pieces, rewrite, steady, steady_with};
 use decluster_tests::small::{DONE, chat, content, event, reasoning, stop};
-use decluster_tests::streams::Decoded;
+use decluster_tests::streams::{Decoded, read_with};
 
 use super::{calls, order, told};
 
@@ -276,5 +279,24 @@ fn half_a_character_alone_is_no_reasoning_in_a_field() {
         let half = chat(&format!("{{{field},\"content\":\"<think>\"}}"));
         let stream = [&half, &*deltas(&["so</think>Yes."])].concat();
         assert_eq!(told(&steady(&stream)), ("so", "Yes.", Complete, Some("stop")), "{field}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the bound on time is what is tested")]
+fn many_tags_in_one_delta_take_linear_time() {
+    for (config, unit) in
+        [(Config::default(), "<think>a</think>"), (set(&["think_reopens"]), "b <think>a</think>")]
+    {
+        let text = unit.repeat(100_000);
+        let stream = deltas(&[&text]);
+        let started = Instant::now();
+        let seen = read_with(Reader::new(None).with_think(config.think()), [stream.as_bytes()]);
+        assert_eq!(seen.text(0, Kind::Reasoning), "a".repeat(100_000));
+        let out = rewrite(&config, stream.as_bytes(), 0);
+        let again = read_with(Reader::new(None).with_think(config.think()), [&out[..]]);
+        assert!(again.texts == seen.texts);
+        // For each tag a look at all that comes after it would take minutes.
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     }
 }

@@ -198,6 +198,7 @@ impl Answer {
         self.restarts = self.restarts.saturating_add(1);
         self.choices.clear();
         self.argument_bytes = 0;
+        (self.usage, self.reasoning_tokens, self.error) = (None, None, None);
         self.reasoning_text = false;
     }
 

@@ -168,19 +168,29 @@ impl Anthropic {
 /// The usage of a message. Later objects have the newer numbers, but not all of them: null, or what is
 /// missing, leaves what came before.
 #[derive(Debug, Default)]
-struct Overlay(Vec<(String, String)>);
+struct Overlay {
+    members: Vec<(String, String)>,
+    /// Of all keys and values.
+    bytes: usize,
+}
 
 impl Overlay {
     fn take(&mut self, usage: Value<'_>, answer: &mut Answer) {
         let usage = usage.object();
         for (key, value) in usage.members().filter(|(_, value)| !value.is_null()) {
-            if let Some((_, old)) = self.0.iter_mut().find(|(known, _)| known == key) {
-                value.text.clone_into(old);
-            } else if self.0.len() < MEMBERS_MAX {
-                self.0.push((key.to_owned(), value.text.to_owned()));
+            let known = self.members.iter().position(|(known, _)| known == key);
+            let old = known.map_or(0, |at| self.members[at].1.len() + key.len());
+            let bytes = self.bytes - old + key.len() + value.text.len();
+            if bytes > USAGE_BYTES_MAX {
+                continue;
+            }
+            self.bytes = bytes;
+            match known {
+                Some(at) => value.text.clone_into(&mut self.members[at].1),
+                None => self.members.push((key.to_owned(), value.text.to_owned())),
             }
         }
-        let whole = json::write_object(self.0.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+        let whole = json::write_object(self.members.iter().map(|(k, v)| (k.as_str(), v.as_str())));
         if let Ok(usage) = Value::parse(&whole, 0) {
             answer.take_usage(usage);
         }
@@ -195,6 +205,6 @@ const TOOL: &str = "tool_use";
 
 /// Types that no other dialect has. `ping` and `error` tell nothing.
 const SIGNS: [&str; 4] = ["message_start", "message_delta", "message_stop", COMPLETION];
-/// Far above what usage has.
-const MEMBERS_MAX: usize = 64;
+/// Bytes of usage that are kept, since each event with usage writes them anew. Far above what comes.
+const USAGE_BYTES_MAX: usize = 8_192;
 const COMPLETION: &str = "completion";

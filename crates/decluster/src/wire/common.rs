@@ -91,10 +91,13 @@ impl Common {
             reading.blanks.extend(copy.map(|copy| copy.span()));
             return;
         };
+        // Asked once: a string may hold very many parts.
+        let ascii = value.text.is_ascii();
         for (part, kind, text) in self.inline.split(choice, joined.text) {
             let reasoning = part.is_text() && kind == Kind::Reasoning;
             self.answer.reasoning_text |= reasoning || part == Part::Turn;
-            let text = Text::new(kind, choice, text, value);
+            let ascii = ascii && !text.is_ascii();
+            let text = Text { ascii, span: value.span(), ..Text::bare(kind, choice, text) };
             let copies = copy.iter().map(Value::span).collect();
             reading.add(match part {
                 Part::Late => text.late(),
@@ -183,7 +186,7 @@ impl<'a> Reading<'a> {
 impl<'a> Text<'a> {
     /// A text that stands in the string `value`.
     pub(super) fn new(kind: Kind, index: u32, text: Cow<'a, str>, value: Value<'_>) -> Self {
-        let ascii = value.text.is_ascii() && !text.is_ascii();
+        let ascii = !text.is_ascii() && value.text.is_ascii();
         Self { ascii, span: value.span(), ..Self::bare(kind, index, text) }
     }
 

@@ -129,7 +129,7 @@ impl Inline {
         let tags_are_text = place.fielded && !think.drop_copy;
         let undecided = !place.held.is_empty() || matches!(place.at, At::Start | At::In { .. });
         if tags_are_text && place.held.is_empty()
-            || !undecided && memchr::memchr3(b'<', b'[', 0xe2, text.as_bytes()).is_none()
+            || !undecided && memchr::memchr3(b'<', b'[', TRIANGLE, text.as_bytes()).is_none()
         {
             place.spoken = true;
             return [(Part::Text, Kind::Output, text)].into();
@@ -321,10 +321,13 @@ fn search<'w>(
     text: &str,
     words: impl Iterator<Item = &'w str> + Clone,
 ) -> (usize, Option<&'w str>) {
-    let place =
-        |word: &'w str| Some((memchr::memmem::find(text.as_bytes(), word.as_bytes())?, word));
-    if let Some((at, word)) = words.clone().filter_map(place).min_by_key(|(at, _)| *at) {
-        return (at, Some(word));
+    let bytes = text.as_bytes();
+    // A word that never comes must not be looked for in all that follows each time another one is found.
+    for at in memchr::memchr3_iter(b'<', b'[', TRIANGLE, bytes) {
+        let found = words.clone().find(|word| bytes[at..].starts_with(word.as_bytes()));
+        if found.is_some() {
+            return (at, found);
+        }
     }
     let tail = |word: &'w str| {
         let starts =
@@ -358,6 +361,8 @@ static TAGS: [Tag; 8] = [
     tag("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
 ];
 const COMMON: usize = 2;
+/// The first byte of `◁`; with `<` and `[` what a tag begins with.
+const TRIANGLE: u8 = 0xe2;
 /// Opens and closes at once.
 const EMPTY_BLOCKS: [&str; 2] = ["<think/>", "<thinking/>"];
 /// So many bytes of blanks are held where a tag may come; more are text.
