@@ -4,11 +4,13 @@
 use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::mem;
 
 use super::answer::{Answer, Verdict};
 use super::common::Common;
 use super::detect::{self, Sign};
 use super::json::{self, Object, Value};
+use super::tape::Tape;
 use super::{Dialect, Reading, Role, Text, chat, incident, responses};
 use crate::sse::Frame;
 
@@ -40,6 +42,8 @@ pub struct Reader {
     chat: chat::Chat,
     responses: responses::Responses,
     damage: Damage,
+    /// Room for the index of an event.
+    tape: Tape,
     /// What came instead of events, from its first line.
     body: Option<Body>,
     finished: bool,
@@ -56,6 +60,7 @@ impl Reader {
             chat: chat::Chat::default(),
             responses: responses::Responses::default(),
             damage: Damage::default(),
+            tape: Tape::default(),
             body: None,
             finished: false,
         }
@@ -168,15 +173,21 @@ impl Reader {
             self.damage.run = 0;
             reading.role = Role::Hurry;
         } else {
-            match Value::parse(text, at) {
-                Ok(value) => self.value(name, value, &mut reading),
+            // What is read borrows from the index; what is given borrows from the data alone.
+            let mut tape = mem::take(&mut self.tape);
+            match Value::parse(text, at, &mut tape) {
+                Ok(value) => {
+                    let mut found = Reading::default();
+                    self.value(name, value, &mut found);
+                    reading = found.within(data);
+                }
                 Err(error) => {
-                    let repaired = self.pieces(name, text, at, &mut reading)
-                        || stray.is_some_and(|rest| self.rejoin(name, text, rest, &mut reading));
-                    if repaired {
+                    let repaired = self.pieces(name, text, at, data);
+                    if let Some(repaired) =
+                        repaired.or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest)))
+                    {
                         self.common.answer.repairs += 1;
-                        reading.whole = true;
-                        (reading.plain, reading.shape) = (false, 0);
+                        reading = Reading { whole: true, plain: false, shape: 0, ..repaired };
                     } else if terminated {
                         self.malformed(error.to_string());
                     } else {
@@ -185,22 +196,16 @@ impl Reader {
                     }
                 }
             }
+            tape.shrink();
+            self.tape = tape;
         }
         reading
     }
 
     /// Reads one JSON value of an event.
     fn value<'a>(&mut self, name: &str, value: Value<'a>, reading: &mut Reading<'a>) {
-        let (shape, depth) = json::skeleton(value.text);
-        if depth > DEPTH_MAX {
-            self.malformed(alloc::format!("nested deeper than {DEPTH_MAX} levels"));
-            return;
-        }
         self.damage.run = 0;
-        let event = match value.array().first() {
-            Some(first) => first.object(),
-            None => value.object(),
-        };
+        let event = value.elements().next().unwrap_or(value).object();
         let kind = event.string("type");
         if name == "ping" || kind.as_deref().is_some_and(|t| PINGS.contains(&t)) {
             // One with a number may not overtake: a client that resumes after it would lose what it passed.
@@ -236,18 +241,18 @@ impl Reader {
         }
         reading.plain &=
             reading.texts.len() == 1 && reading.role == Role::Delta && reading.rest.is_empty();
-        reading.shape = if reading.plain { shape } else { 0 };
+        reading.shape = if reading.plain { json::skeleton(value) } else { 0 };
     }
 
     /// Events that lost the blank line between them: `{…}data: {…}` on a line, or a line each. Reads all
-    /// or nothing.
+    /// or nothing. `text` stands at `at` in the data.
     fn pieces<'a>(
         &mut self,
         name: &str,
-        text: &'a str,
+        text: &str,
         at: usize,
-        reading: &mut Reading<'a>,
-    ) -> bool {
+        data: &'a str,
+    ) -> Option<Reading<'a>> {
         let mut found = Vec::new();
         let (mut rest, mut done) = (text, false);
         while !rest.is_empty() {
@@ -256,10 +261,9 @@ impl Reader {
                 done = true;
                 rest = &rest[DONE.len()..];
             } else {
-                let Some((value, end)) = Value::parse_first(rest, at + offset) else {
-                    return false;
-                };
-                found.push(value);
+                let mut tape = Tape::default();
+                let (_, end) = Value::parse_first(rest, 0, &mut tape)?;
+                found.push((&rest[..end], at + offset, tape));
                 rest = &rest[end..];
             }
             let next = rest.trim_start_matches(JSON_BLANKS);
@@ -267,48 +271,47 @@ impl Reader {
             match next.strip_prefix("data:") {
                 Some(after) => rest = after.trim_start_matches(JSON_BLANKS),
                 None if new_line || next.is_empty() => rest = next,
-                None => return false,
+                None => return None,
             }
         }
         let several = found.len() + usize::from(done);
         if several < 2 {
-            return false;
+            return None;
         }
         self.common.answer.events += several as u64 - 1;
-        for value in found {
-            self.value(name, value, reading);
+        let mut reading = Reading::default();
+        for (text, at, tape) in &mut found {
+            if let Ok(value) = Value::parse(text, *at, tape) {
+                self.value(name, value, &mut reading);
+            }
         }
         if done {
             self.common.done = true;
             reading.role = Role::Hurry;
         }
-        true
+        Some(reading.within(data))
     }
 
     /// An event that a line splitter cut at a character it takes for a line end, most likely U+2028: the
     /// rest of the string stands in a line with no known field.
-    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8], reading: &mut Reading<'_>) -> bool {
-        let Ok(rest) = core::str::from_utf8(rest) else { return false };
+    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8]) -> Option<Reading<'static>> {
+        let rest = core::str::from_utf8(rest).ok()?;
         let joined = [text, "\u{2028}", rest].concat();
-        let Ok(value) = Value::parse(&joined, 0) else { return false };
-        let mut other = Reading::default();
-        self.value(name, value, &mut other);
-        reading.role = other.role;
-        reading.boundary = other.boundary;
+        let mut tape = Tape::default();
+        let value = Value::parse(&joined, 0, &mut tape).ok()?;
+        let mut found = Reading::default();
+        self.value(name, value, &mut found);
         // There is no place in the data for what was found: the event passes as it is.
-        reading.texts = other
-            .texts
-            .into_iter()
-            .map(|t| Text {
-                text: Cow::Owned(t.text.into_owned()),
-                span: 0..0,
-                copies: Vec::new(),
-                tokens_span: None,
-                altered: false,
-                ..t
-            })
-            .collect();
-        true
+        let texts = found.texts.into_iter().map(|t| Text {
+            text: Cow::Owned(t.text.into_owned()),
+            span: 0..0,
+            copies: Vec::new(),
+            tokens_span: None,
+            altered: false,
+            ..t
+        });
+        let (role, boundary) = (found.role, found.boundary);
+        Some(Reading { texts: texts.collect(), role, boundary, ..Reading::default() })
     }
 
     /// Lines that are no fields of the standard, of which `first` is the first: an error, or a body that
@@ -320,17 +323,20 @@ impl Reader {
         }
         let Ok(raw) = core::str::from_utf8(frame.raw) else { return false };
         // An object may also be spread over all lines of the frame.
-        let errors = raw.split(['\n', '\r']).chain([raw]).filter_map(|line| {
+        let (tape, answer) = (&mut self.tape, &mut self.common.answer);
+        raw.split(['\n', '\r']).chain([raw]).any(|line| {
             let line = line.trim();
-            if let Some(value) = line.strip_prefix("error:") {
-                return Value::parse(value.trim(), 0).ok();
-            }
-            let value = line.starts_with(['{', '[']).then(|| Value::parse(line, 0).ok())??;
-            let value = value.array().first().copied().unwrap_or(value);
-            error_of("message", value, &value.object())
-        });
-        let answer = &mut self.common.answer;
-        errors.into_iter().any(|error| answer.take_error(error))
+            let error = if let Some(value) = line.strip_prefix("error:") {
+                Value::parse(value.trim(), 0, tape).ok()
+            } else if line.starts_with(['{', '[']) {
+                let value = Value::parse(line, 0, tape).ok();
+                let value = value.map(|value| value.elements().next().unwrap_or(value));
+                value.and_then(|value| error_of("message", value, &value.object()))
+            } else {
+                None
+            };
+            error.is_some_and(|error| answer.take_error(error))
+        })
     }
 
     fn malformed(&mut self, message: String) {
@@ -397,9 +403,7 @@ fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Valu
 pub fn is_complete(data: &str) -> bool {
     let data = data.trim_matches(JSON_BLANKS);
     data == DONE
-        || data.starts_with(['{', '['])
-            && data.ends_with(['}', ']'])
-            && Value::parse(data, 0).is_ok()
+        || data.starts_with(['{', '[']) && data.ends_with(['}', ']']) && json::is_valid(data)
 }
 
 const JSON_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
@@ -407,7 +411,5 @@ const DONE: &str = "[DONE]";
 const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// Values of `type` that only keep the connection alive.
 const PINGS: [&str; 2] = ["ping", "keepalive"];
-/// As many levels as `serde_json` reads by recursion.
-const DEPTH_MAX: usize = 127;
 /// So many malformed events in a row are no accident: the stream is broken.
 const BAD_RUN_MAX: u32 = 3;
