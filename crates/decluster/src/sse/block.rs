@@ -40,6 +40,14 @@ impl Block {
         matches!(field, Field::Data | Field::Event) && !matches!(self.data, Data::None)
     }
 
+    pub(super) fn set_name(&mut self, name: &[u8]) {
+        self.name.clear();
+        match core::str::from_utf8(name) {
+            Ok(name) => self.name.push_str(name),
+            Err(_) => self.name = lossy(name),
+        }
+    }
+
     /// Adds a data line; `raw` begins at `start` of the buffer that `value` counts in.
     pub(super) fn add_data(&mut self, raw: &[u8], start: usize, value: Range<usize>) {
         let value = value.start - start..value.end - start;

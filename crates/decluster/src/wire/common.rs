@@ -1,7 +1,6 @@
 //! What the dialects share while they read: the answer, and half characters that wait for their other
 //! half.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -65,11 +64,8 @@ impl Common {
 
     /// Objects and arrays among `members` that no rule here names: they stand on the last part only.
     pub(super) fn others<'a>(object: &Object<'a>, known: &[&str], reading: &mut Reading<'a>) {
-        let other = |(key, value): (Cow<'a, str>, Value<'a>)| {
-            (value.is_compound() && !value.is_empty() && !known.contains(&&*key))
-                .then(|| value.span())
-        };
-        reading.rest.extend(object.members().filter_map(other));
+        let others = object.filled().filter(|(key, _)| !known.contains(&&**key));
+        reading.rest.extend(others.map(|(_, value)| value.span()));
     }
 
     pub(super) fn malformed(&mut self, message: String) {

@@ -10,7 +10,7 @@ use core::ops::Range;
 use serde::de::{Deserializer, IgnoredAny, Visitor};
 use serde_json::value::RawValue;
 
-use super::tape::{ESCAPED, KEY, Node, Tape, key_bit};
+use super::tape::{ANY_KEY, ESCAPED, Mark, Node, Tape};
 
 /// A JSON value and its place in the data of the event: a view of the text and of its index.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,13 @@ impl<'a> Value<'a> {
         at: usize,
         tape: &'a mut Tape,
     ) -> Result<Self, serde_json::Error> {
-        let nodes = tape.parse(text)?;
-        Ok(child(text, at, nodes, 0, 0))
+        tape.parse(text)?;
+        Ok(Self::of(text, at, tape))
+    }
+
+    /// The value that `tape` has read from `text`.
+    pub(super) fn of(text: &'a str, at: usize, tape: &'a Tape) -> Self {
+        child(text, at, tape.nodes(), 0).unwrap_or(Self { text: "null", at, nodes: &[] })
     }
 
     /// Reads the value `text` begins with and says where it ends.
@@ -90,17 +95,16 @@ impl<'a> Value<'a> {
 
     /// The elements one by one; none if this is no array.
     pub(super) fn elements(self) -> impl Iterator<Item = Self> {
-        let mut place = if self.text.starts_with('[') { 1 } else { self.nodes.len() };
+        let (mut rest, start) = match self.nodes {
+            [own, rest @ ..] if self.text.starts_with('[') => (rest, own.start),
+            _ => (&[][..], 0),
+        };
         core::iter::from_fn(move || {
-            let value = self.nodes.get(place).map(|_| self.child(place))?;
-            place += value.nodes.len();
-            Some(value)
+            let size = rest.first()?.size as usize;
+            let value = child(self.text, self.at, rest, start);
+            rest = rest.get(size..).unwrap_or_default();
+            value
         })
-    }
-
-    fn child(&self, place: usize) -> Self {
-        let start = self.nodes.first().map_or(0, |own| own.start as usize);
-        child(self.text, self.at, self.nodes, start, place)
     }
 
     /// The string as bytes: UTF-8, but a lone surrogate stands as the three bytes it would have.
@@ -148,11 +152,19 @@ impl<'a> Value<'a> {
 impl<'a> Object<'a> {
     pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
         let own = self.nodes.first()?;
-        if own.note & key_bit(key.as_bytes()) == 0 {
+        let mark = Mark::of(key.as_bytes());
+        if own.note & mark.bit() == 0 {
             return None;
         }
-        let keys = self.keys().filter(|(_, node)| self.is_key(node, key));
-        keys.last().map(|(place, _)| self.value(place + 1))
+        let any = own.note == ANY_KEY;
+        let (mut place, mut found) = (1, None);
+        while let Some(node) = self.nodes.get(place) {
+            if (node.note == mark.0 || any) && self.is_key(node, key) {
+                found = Some(place + 1);
+            }
+            place += node.size as usize;
+        }
+        child(self.text, self.at, self.nodes.get(found?..)?, own.start)
     }
 
     /// The member, unless it is null.
@@ -165,55 +177,62 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn members(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a>)> {
-        self.keys().filter_map(|(place, _)| {
-            let key = self.value(place).string()?;
-            Some((key, self.value(place + 1)))
-        })
+        self.pairs().filter_map(|(key, value)| self.member(key, value))
+    }
+
+    /// Those members that are objects or arrays and not empty.
+    pub(super) fn filled(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a>)> {
+        let filled = self.pairs().filter(|(key, _)| key.size > 1 + 1);
+        filled.filter_map(|(key, value)| self.member(key, value))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.nodes.len() <= 1
     }
 
-    /// The keys and their places.
-    fn keys(&self) -> impl Iterator<Item = (usize, &'a Node)> {
-        let nodes = self.nodes;
-        let mut next = 1;
+    /// Each key, and what begins with its value.
+    fn pairs(&self) -> impl Iterator<Item = (&'a Node, &'a [Node])> {
+        let mut rest = self.nodes.get(1..).unwrap_or_default();
         core::iter::from_fn(move || {
-            let place = next;
-            let (key, value) = (nodes.get(place)?, nodes.get(place + 1)?);
-            next += 1 + value.size as usize;
-            Some((place, key))
+            let (key, values) = rest.split_first()?;
+            rest = rest.get(key.size as usize..).unwrap_or_default();
+            Some((key, values))
         })
     }
 
-    fn is_key(&self, node: &Node, key: &str) -> bool {
-        let start = self.nodes.first().map_or(0, |own| own.start);
-        let range = (node.start - start) as usize..(node.end - start) as usize;
-        if node.note & ESCAPED == 0 {
-            return range.len() == key.len() + QUOTES
-                && self.text.as_bytes().get(range.start + 1..range.end - 1)
-                    == Some(key.as_bytes());
-        }
-        let bytes = self.text.get(range).and_then(unescape);
-        bytes.is_some_and(|bytes| join(bytes, &mut None).text == key)
+    fn member(&self, key: &'a Node, value: &'a [Node]) -> Option<(Cow<'a, str>, Value<'a>)> {
+        let value = child(self.text, self.at, value, self.nodes.first()?.start)?;
+        let bytes = match self.key(key)? {
+            json if key.note & ESCAPED == 0 => {
+                let key = json.get(1..json.len() - 1)?;
+                return Some((Cow::Borrowed(key), value));
+            }
+            json => unescape(json)?,
+        };
+        Some((join(bytes, &mut None).text, value))
     }
 
-    fn value(&self, place: usize) -> Value<'a> {
-        let start = self.nodes.first().map_or(0, |own| own.start as usize);
-        child(self.text, self.at, self.nodes, start, place)
+    /// The JSON of a key.
+    fn key(&self, node: &Node) -> Option<&'a str> {
+        let start = self.nodes.first()?.start;
+        self.text.get((node.start - start) as usize..(node.end - start) as usize)
+    }
+
+    fn is_key(&self, node: &Node, key: &str) -> bool {
+        let Some(json) = self.key(node) else { return false };
+        if node.note & ESCAPED == 0 {
+            return json.as_bytes().get(1..json.len() - 1) == Some(key.as_bytes());
+        }
+        unescape(json).is_some_and(|bytes| join(bytes, &mut None).text == key)
     }
 }
 
-/// The value at `place` of `nodes`, whose places count from `start` of the text; the text stands at `at`.
-fn child<'a>(text: &'a str, at: usize, nodes: &'a [Node], start: usize, place: usize) -> Value<'a> {
-    let Some(node) = nodes.get(place) else { return Value { text: "null", at, nodes: &[] } };
-    let (from, to) = (node.start as usize - start, node.end as usize - start);
-    Value {
-        text: text.get(from..to).unwrap_or_default(),
-        at: at + from,
-        nodes: nodes.get(place..place + node.size as usize).unwrap_or_default(),
-    }
+/// The value that `nodes` begins with, in a text that stands at `at` and in the index begins at `start`.
+fn child<'a>(text: &'a str, at: usize, nodes: &'a [Node], start: u32) -> Option<Value<'a>> {
+    let node = nodes.first()?;
+    let (from, to) = ((node.start - start) as usize, (node.end - start) as usize);
+    let nodes = nodes.get(..node.size as usize)?;
+    Some(Value { text: text.get(from..to)?, at: at + from, nodes })
 }
 
 fn unescape(json: &str) -> Option<Cow<'_, [u8]>> {
@@ -309,42 +328,6 @@ pub(super) fn is_valid(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// A hash of what the value looks like without its texts and numbers.
-///
-/// Keys, nesting, the kind of each value, true and false count; strings and numbers only under the keys
-/// in `TELLING`.
-pub(super) fn skeleton(value: Value<'_>) -> u64 {
-    let bytes = value.text.as_bytes();
-    let start = value.nodes.first().map_or(0, |own| own.start);
-    let (mut hash, mut telling) = (0, 0);
-    for (place, node) in value.nodes.iter().enumerate() {
-        let range = (node.start - start) as usize..(node.end - start) as usize;
-        let text = bytes.get(range).unwrap_or_default();
-        let key = node.note & KEY != 0 && text.starts_with(b"\"");
-        let (kind, scalar) = match text.first() {
-            Some(b'"') => (if key { b':' } else { b's' }, true),
-            Some(b'-' | b'0'..=b'9') => (b'#', true),
-            Some(byte) => (*byte, false),
-            None => (0, false),
-        };
-        // How many nodes are in it tells where an object or array ends.
-        hash = mix(hash, u64::from(node.size) << 8 | u64::from(kind));
-        if key || scalar && place < telling {
-            hash = text.chunks(8).fold(hash, |hash, chunk| {
-                mix(hash, chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)))
-            });
-        }
-        if key && TELLING.iter().any(|key| key.as_bytes() == text) {
-            telling = place + 1 + value.nodes.get(place + 1).map_or(0, |node| node.size as usize);
-        }
-    }
-    hash
-}
-
-const fn mix(hash: u64, word: u64) -> u64 {
-    (hash.rotate_left(5) ^ word).wrapping_mul(MULTIPLIER)
-}
-
 /// Takes a string as bytes, which `serde_json` gives with lone surrogates in it.
 struct Bytes;
 
@@ -363,19 +346,6 @@ impl<'de> Visitor<'de> for Bytes {
         Ok(Cow::Owned(bytes.into()))
     }
 }
-
-/// Keys whose strings and numbers are part of the skeleton: deltas that differ here are not alike.
-const TELLING: [&str; 6] = [
-    "\"index\"",
-    "\"output_index\"",
-    "\"content_index\"",
-    "\"summary_index\"",
-    "\"type\"",
-    "\"role\"",
-];
-/// Odd, so that no word is lost in it; its bits come from the golden ratio.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-const QUOTES: usize = 2;
 
 #[cfg(test)]
 mod tests {
@@ -425,7 +395,11 @@ mod tests {
 
     #[test]
     fn skeletons_differ_by_structure_and_telling_keys_only() {
-        let of = |json: &str| skeleton(Value::parse(json, 0, &mut Tape::default()).unwrap());
+        let of = |json: &str| {
+            let mut tape = Tape::default();
+            tape.parse(json).unwrap();
+            tape.shape()
+        };
         assert_eq!(of(r#"{"a":"x","n":1}"#), of(r#"{"a": "yy\"", "n":-2.5e3}"#));
         assert_ne!(of(r#"{"a":"x"}"#), of(r#"{"a":null}"#));
         assert_ne!(of(r#"{"index":0}"#), of(r#"{"index":1}"#));

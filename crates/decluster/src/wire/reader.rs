@@ -175,10 +175,10 @@ impl Reader {
         } else {
             // What is read borrows from the index; what is given borrows from the data alone.
             let mut tape = mem::take(&mut self.tape);
-            match Value::parse(text, at, &mut tape) {
-                Ok(value) => {
+            match tape.parse(text) {
+                Ok(()) => {
                     let mut found = Reading::default();
-                    self.value(name, value, &mut found);
+                    self.value(name, Value::of(text, at, &tape), tape.shape(), &mut found);
                     reading = found.within(data);
                 }
                 Err(error) => {
@@ -203,7 +203,7 @@ impl Reader {
     }
 
     /// Reads one JSON value of an event.
-    fn value<'a>(&mut self, name: &str, value: Value<'a>, reading: &mut Reading<'a>) {
+    fn value<'a>(&mut self, name: &str, value: Value<'a>, shape: u64, reading: &mut Reading<'a>) {
         self.damage.run = 0;
         let event = value.elements().next().unwrap_or(value).object();
         let kind = event.string("type");
@@ -241,7 +241,7 @@ impl Reader {
         }
         reading.plain &=
             reading.texts.len() == 1 && reading.role == Role::Delta && reading.rest.is_empty();
-        reading.shape = if reading.plain { json::skeleton(value) } else { 0 };
+        reading.shape = if reading.plain { shape } else { 0 };
     }
 
     /// Events that lost the blank line between them: `{…}data: {…}` on a line, or a line each. Reads all
@@ -280,10 +280,8 @@ impl Reader {
         }
         self.common.answer.events += several as u64 - 1;
         let mut reading = Reading::default();
-        for (text, at, tape) in &mut found {
-            if let Ok(value) = Value::parse(text, *at, tape) {
-                self.value(name, value, &mut reading);
-            }
+        for (text, at, tape) in &found {
+            self.value(name, Value::of(text, *at, tape), tape.shape(), &mut reading);
         }
         if done {
             self.common.done = true;
@@ -300,7 +298,7 @@ impl Reader {
         let mut tape = Tape::default();
         let value = Value::parse(&joined, 0, &mut tape).ok()?;
         let mut found = Reading::default();
-        self.value(name, value, &mut found);
+        self.value(name, value, 0, &mut found);
         // There is no place in the data for what was found: the event passes as it is.
         let texts = found.texts.into_iter().map(|t| Text {
             text: Cow::Owned(t.text.into_owned()),

@@ -2,8 +2,10 @@
 //!
 //! A parser into a tree costs an allocation for every string and object, and one that skips what it does
 //! not know has to be run again for each level. Here a text of any shape costs one walk over its bytes and
-//! one flat list, which is kept for the next text. What is JSON is for `serde_json` to say: this accepts
-//! nothing that it refuses, and whatever is refused here is put to it for the reason.
+//! one flat list, which is kept for the next text. The events of a stream differ in a few strings and numbers
+//! alone, so a text is first held against the last one of another form, its [`Mold`], and only the strings and
+//! numbers are read. What is JSON is for `serde_json` to say: this accepts nothing that it refuses, and
+//! whatever is refused here is put to it for the reason.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -15,10 +17,23 @@ use serde_json::value::RawValue;
 /// The values of a JSON text in the order they begin; the key of a member stands before its value.
 ///
 /// Takes at most eight bytes for each byte of the text. Between texts no more than `KEPT_MAX` nodes stay
-/// allocated.
+/// allocated, and the mold.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
     nodes: Vec<Node>,
+    shape: u64,
+    mold: Mold,
+}
+
+/// A text and its index, to which others may be like but for their strings and numbers.
+#[derive(Debug, Default)]
+struct Mold {
+    text: Vec<u8>,
+    nodes: Vec<Node>,
+    /// The places of the strings and numbers that are no part of the shape.
+    gaps: Vec<u32>,
+    /// The places of objects and arrays, each with that of the last gap before its end, if there is one.
+    ends: Vec<(u32, Option<u32>)>,
 }
 
 /// A value or a key. Places are in bytes of the text.
@@ -27,10 +42,10 @@ pub(super) struct Node {
     pub(super) start: u32,
     /// While an object or array is open: the place of the one around it.
     pub(super) end: u32,
-    /// How many nodes it takes to the next one beside it: itself and all in it.
+    /// How many nodes it takes to the next one beside it: itself and all in it. Of a key, to the next key.
     pub(super) size: u32,
-    /// What else is known of it: of an object which keys it may have (see [`key_bit`]), of a string whether
-    /// it is a key and whether it has escapes.
+    /// What else is known of it: of an object the marks of its keys (see [`Mark`]), of a key its own, of
+    /// other strings and numbers [`ESCAPED`] and [`TOLD`].
     pub(super) note: u32,
 }
 
@@ -39,14 +54,34 @@ impl Tape {
     ///
     /// # Errors
     /// What `serde_json` says of it; a text nested too deeply is refused, too.
-    pub(super) fn parse(&mut self, text: &str) -> Result<&[Node], Error> {
-        let end = self.scan(text.as_bytes());
-        if end.is_some_and(|end| blanks(text.as_bytes(), end) == text.len()) {
-            return Ok(&self.nodes);
+    pub(super) fn parse(&mut self, text: &str) -> Result<(), Error> {
+        let bytes = text.as_bytes();
+        if self.mold.fill(bytes, &mut self.nodes).is_some() {
+            return Ok(());
         }
+        let end = self.scan(bytes);
+        if end.is_some_and(|end| blanks(bytes, end) == bytes.len()) {
+            self.mold.set(bytes, &self.nodes);
+            return Ok(());
+        }
+        self.nodes.clear();
+        self.mold = Mold::default();
         Err(serde_json::from_str::<&RawValue>(text)
             .err()
             .unwrap_or_else(|| Error::custom(format!("nested deeper than {DEPTH_MAX} levels"))))
+    }
+
+    /// What was read: the value, then all in it. Empty after an error.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// A hash of what the text looks like without its texts and numbers.
+    ///
+    /// Keys, nesting, the kind of each value, true and false count; strings and numbers only under the
+    /// keys in `TELLING`. Blanks do not.
+    pub(super) fn shape(&self) -> u64 {
+        self.shape
     }
 
     /// Gives back the memory that a large text has taken.
@@ -58,108 +93,253 @@ impl Tape {
     /// Walks over one value and says where it ends; `None` if it is not valid.
     fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         self.nodes.clear();
+        self.shape = 0;
         // All places fit into a node.
         u32::try_from(bytes.len()).ok()?;
         let mut at = blanks(bytes, 0);
         // The place of the object or array that the next value is in.
         let mut around = NONE;
         let mut depth = 0;
+        // As deep as this, or deeper, texts and numbers are part of the shape.
+        let mut telling = u32::MAX;
         loop {
             let start = at;
-            let opened = match *bytes.get(at)? {
+            let first = *bytes.get(at)?;
+            match first {
                 b'"' => {
-                    let string = string(bytes, at)?;
-                    at = string.end;
-                    self.push(start, at, string.note);
-                    None
+                    let (end, note) = string(bytes, at)?;
+                    at = end;
+                    self.scalar(b's', bytes.get(start..at)?, start, note, depth >= telling);
                 }
-                b'-' | b'0'..=b'9' => {
-                    at = number(bytes, at)?;
-                    self.push(start, at, 0);
-                    None
-                }
-                open @ (b'{' | b'[') => {
+                b'{' | b'[' => {
                     depth += 1;
                     if depth > DEPTH_MAX {
                         return None;
                     }
                     self.push(start, around as usize, 0);
+                    self.mix(first, 0);
                     around = self.nodes.len() as u32 - 1;
                     at = blanks(bytes, at + 1);
-                    Some(open)
+                    if *bytes.get(at)? != closing(first) {
+                        if first == b'{' {
+                            at = self.key(bytes, at, around, depth, &mut telling)?;
+                        }
+                        continue;
+                    }
+                }
+                b'-' | b'0'..=b'9' => {
+                    at = number(bytes, at)?;
+                    self.push(start, at, 0);
+                    self.mix(
+                        b'#',
+                        if depth >= telling { digest(bytes.get(start..at)?) } else { 0 },
+                    );
                 }
                 _ => {
-                    let word = WORDS.iter().find(|word| bytes[at..].starts_with(word))?;
+                    let word: &[u8] = match first {
+                        b'n' => b"null",
+                        b't' => b"true",
+                        b'f' => b"false",
+                        _ => return None,
+                    };
                     at += word.len();
+                    if bytes.get(start..at)? != word {
+                        return None;
+                    }
                     self.push(start, at, 0);
-                    None
+                    self.mix(first, 0);
                 }
-            };
-            if let Some(open) = opened
-                && *bytes.get(at)? != closing(open)
-            {
-                if open == b'{' {
-                    at = self.key(bytes, at, around)?;
-                }
-                continue;
             }
             // What comes after a value: the ends of all that it is the last of, then a comma.
-            let mut fresh = opened.is_some();
             loop {
                 let Some(node) = self.nodes.get(around as usize) else { return Some(at) };
-                let open = bytes[node.start as usize];
+                let open = *bytes.get(node.start as usize)?;
                 at = blanks(bytes, at);
                 let byte = *bytes.get(at)?;
                 at += 1;
-                if byte == closing(open) {
-                    depth -= 1;
-                    around = self.close(around, at);
-                    fresh = false;
-                } else if byte == b',' && !fresh {
+                if byte == b',' {
                     at = blanks(bytes, at);
                     if open == b'{' {
-                        at = self.key(bytes, at, around)?;
+                        at = self.key(bytes, at, around, depth, &mut telling)?;
                     }
                     break;
-                } else {
+                }
+                if byte != closing(open) {
                     return None;
                 }
+                depth -= 1;
+                if depth < telling {
+                    telling = u32::MAX;
+                }
+                around = self.close(bytes, around, at);
+                self.mix(byte, 0);
             }
         }
     }
 
+    #[inline]
     fn push(&mut self, start: usize, end: usize, note: u32) {
         self.nodes.push(Node { start: start as u32, end: end as u32, size: 1, note });
     }
 
+    /// Adds a string or number, and its text to the shape if it is `told`.
+    fn scalar(&mut self, kind: u8, text: &[u8], start: usize, note: u32, told: bool) {
+        self.push(start, start + text.len(), if told { note | TOLD } else { note });
+        self.mix(kind, if told { digest(text) } else { 0 });
+    }
+
+    fn mix(&mut self, kind: u8, digest: u64) {
+        self.shape = mix(mix(self.shape, u64::from(kind)), digest);
+    }
+
     /// Ends the object or array at `place` and gives the place of the one around it.
-    fn close(&mut self, place: u32, end: usize) -> u32 {
+    fn close(&mut self, bytes: &[u8], place: u32, end: usize) -> u32 {
         let size = self.nodes.len() as u32 - place;
         let Some(node) = self.nodes.get_mut(place as usize) else { return NONE };
         node.size = size;
-        core::mem::replace(&mut node.end, end as u32)
+        let around = core::mem::replace(&mut node.end, end as u32);
+        let object = self.nodes.get(around as usize);
+        let in_object = object.is_some_and(|n| bytes.get(n.start as usize) == Some(&b'{'));
+        if in_object && let Some(key) = self.nodes.get_mut(place as usize - 1) {
+            key.size = size + 1;
+        }
+        around
     }
 
     /// Reads the key at `at`, of the object at `place`, and says where its value begins.
-    fn key(&mut self, bytes: &[u8], at: usize, place: u32) -> Option<usize> {
+    fn key(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        place: u32,
+        depth: u32,
+        telling: &mut u32,
+    ) -> Option<usize> {
         if *bytes.get(at)? != b'"' {
             return None;
         }
-        let key = string(bytes, at)?;
-        self.push(at, key.end, key.note | KEY);
-        let bit =
-            if key.note & ESCAPED == 0 { key_bit(&bytes[at + 1..key.end - 1]) } else { u32::MAX };
-        self.nodes.get_mut(place as usize)?.note |= bit;
-        let colon = blanks(bytes, key.end);
+        let (end, note) = string(bytes, at)?;
+        let text = bytes.get(at + 1..end - 1)?;
+        let mark = Mark::of(text);
+        self.nodes.push(Node { start: at as u32, end: end as u32, size: 2, note: mark.0 | note });
+        self.nodes.get_mut(place as usize)?.note |=
+            if note == ESCAPED { ANY_KEY } else { mark.bit() };
+        self.mix(b':', digest(text));
+        // A key that tells holds for all in its value, so only one outside of such a value changes it.
+        if depth <= *telling {
+            *telling = if TELLING.contains(&text) { depth } else { u32::MAX };
+        }
+        let colon = blanks(bytes, end);
         (*bytes.get(colon)? == b':').then(|| blanks(bytes, colon + 1))
     }
 }
 
-/// The bit of a key in the note of its object. Most keys that are asked for are not there; the bit tells,
-/// without a look at those that are.
-pub(super) const fn key_bit(key: &[u8]) -> u32 {
-    let first = if let [first, ..] = key { *first as usize } else { 0 };
-    1 << ((key.len() * 7 + first) % 32)
+/// What tells most keys apart without a look at them. Most of the keys that are asked for are not there,
+/// and the bits of those that are say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark(pub(super) u32);
+
+impl Mold {
+    /// Reads a text into `nodes` if it is like the mold's.
+    fn fill(&self, bytes: &[u8], nodes: &mut Vec<Node>) -> Option<()> {
+        // Where the text and the mold's go on, and the first node that was not moved.
+        let (mut at, mut from, mut next) = (0, 0, 0);
+        let same = |at: usize, text: &[u8]| bytes.get(at..)?.starts_with(text).then_some(());
+        if self.nodes.is_empty() {
+            return None;
+        }
+        nodes.clear();
+        nodes.extend_from_slice(&self.nodes);
+        for gap in &self.gaps {
+            let gap = *gap as usize;
+            let old = *self.nodes.get(gap)?;
+            let (start, end) = (old.start as usize, old.end as usize);
+            let between = self.text.get(from..start)?;
+            same(at, between)?;
+            move_on(nodes.get_mut(next..gap)?, from, at);
+            at += between.len();
+            let new = nodes.get_mut(gap)?;
+            new.start = at as u32;
+            let own = self.text.get(start..end)?;
+            (at, new.note) = match (own, bytes.get(at)?) {
+                // Ids and the like.
+                ([b'"', ..], b'"') if same(at, own).is_some() => (at + own.len(), old.note),
+                ([b'"', ..], b'"') => string(bytes, at)?,
+                ([b'"', ..], _) => return None,
+                (_, b'-' | b'0'..=b'9') => (number(bytes, at)?, 0),
+                _ => return None,
+            };
+            new.end = at as u32;
+            (from, next) = (end, gap + 1);
+        }
+        (bytes.get(at..)? == self.text.get(from..)?).then_some(())?;
+        move_on(nodes.get_mut(next..)?, from, at);
+        for (place, gap) in &self.ends {
+            let old = self.nodes.get(*place as usize)?.end;
+            nodes.get_mut(*place as usize)?.end = match gap {
+                None => old,
+                Some(gap) => {
+                    let (from, to) = (self.nodes.get(*gap as usize)?, nodes.get(*gap as usize)?);
+                    old.wrapping_sub(from.end).wrapping_add(to.end)
+                }
+            };
+        }
+        Some(())
+    }
+
+    /// Takes a text that was read, unless it is too large.
+    fn set(&mut self, bytes: &[u8], nodes: &[Node]) {
+        self.text.clear();
+        self.nodes.clear();
+        self.gaps.clear();
+        self.ends.clear();
+        if bytes.len() > MOLD_MAX {
+            return;
+        }
+        self.text.extend_from_slice(bytes);
+        self.nodes.extend_from_slice(nodes);
+        for (place, node) in (0..).zip(nodes) {
+            match bytes.get(node.start as usize) {
+                Some(b'{' | b'[') => self.ends.push((place, None)),
+                Some(b'"' | b'-' | b'0'..=b'9') if node.note & (KEY | TOLD) == 0 => {
+                    self.gaps.push(place);
+                }
+                _ => {}
+            }
+        }
+        for (place, gap) in &mut self.ends {
+            let end = nodes.get(*place as usize).map_or(0, |node| *place + node.size);
+            let before = self.gaps.partition_point(|gap| *gap < end);
+            *gap = before.checked_sub(1).and_then(|last| self.gaps.get(last).copied());
+        }
+    }
+}
+
+/// Moves nodes as a text that stood at `from` was moved, to `at`.
+fn move_on(nodes: &mut [Node], from: usize, at: usize) {
+    let by = (at as u32).wrapping_sub(from as u32);
+    for node in nodes {
+        node.start = node.start.wrapping_add(by);
+        node.end = node.end.wrapping_add(by);
+    }
+}
+
+impl Mark {
+    #[inline]
+    pub(super) const fn of(key: &[u8]) -> Self {
+        let (first, last) = match key {
+            [first, .., last] => (*first as u32, *last as u32),
+            [only] => (*only as u32, 0),
+            [] => (0, 0),
+        };
+        Self(KEY | (key.len() as u32) << 18 | first << 10 | last << 2)
+    }
+
+    /// The bit of the key in the note of its object.
+    #[inline]
+    pub(super) const fn bit(self) -> u32 {
+        1 << (self.0.wrapping_mul(0x9e37_79b9) >> 27)
+    }
 }
 
 /// The first byte from `at` on that is no blank, or the end.
@@ -174,13 +354,8 @@ const fn closing(open: u8) -> u8 {
     if open == b'{' { b'}' } else { b']' }
 }
 
-struct Str {
-    end: usize,
-    note: u32,
-}
-
-/// The string whose first quote is at `at`.
-fn string(bytes: &[u8], at: usize) -> Option<Str> {
+/// The string whose first quote is at `at`: where it ends, and [`ESCAPED`] or 0.
+fn string(bytes: &[u8], at: usize) -> Option<(usize, u32)> {
     let (mut at, mut note) = (at + 1, 0);
     loop {
         while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
@@ -191,7 +366,7 @@ fn string(bytes: &[u8], at: usize) -> Option<Str> {
             }
         }
         match *bytes.get(at)? {
-            b'"' => return Some(Str { end: at + 1, note }),
+            b'"' => return Some((at + 1, note)),
             b'\\' => {
                 note = ESCAPED;
                 at = match *bytes.get(at + 1)? {
@@ -204,6 +379,16 @@ fn string(bytes: &[u8], at: usize) -> Option<Str> {
             _ => at += 1,
         }
     }
+}
+
+fn digest(text: &[u8]) -> u64 {
+    let (words, rest) = text.as_chunks();
+    let hash = words.iter().fold(text.len() as u64, |h, word| mix(h, u64::from_le_bytes(*word)));
+    mix(hash, rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)))
+}
+
+const fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(MULTIPLIER)
 }
 
 /// Has the high bit set in the first byte (the lowest) that is a quote, a backslash or a control character,
@@ -236,12 +421,22 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// In the note of a string: it is a key.
-pub(super) const KEY: u32 = 1;
+const KEY: u32 = 1;
 /// In the note of a string: it has escapes.
 pub(super) const ESCAPED: u32 = 2;
+/// In the note of a string or number: its text is part of the shape.
+const TOLD: u32 = 4;
+/// In the note of an object: a key has escapes, so its mark says nothing.
+pub(super) const ANY_KEY: u32 = u32::MAX;
 /// As many levels as `serde_json` reads by recursion.
 const DEPTH_MAX: u32 = 127;
+/// Odd, so that no word is lost in it; its bits come from the golden ratio.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Keys whose strings and numbers are part of the shape: deltas that differ here are not alike.
+const TELLING: [&[u8]; 6] =
+    [b"index", b"output_index", b"content_index", b"summary_index", b"type", b"role"];
 /// Ten times what a text delta has.
 const KEPT_MAX: usize = 512;
+/// In bytes. Events with text deltas stay far below.
+const MOLD_MAX: usize = 2_048;
 const NONE: u32 = u32::MAX;
-const WORDS: [&[u8]; 3] = [b"null", b"false", b"true"];
