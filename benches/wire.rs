@@ -1,8 +1,8 @@
 //! What reading an event costs, beside the least that any reader must do: `serde_json` parsing the one text
 //! field of it into a borrowed string.
 //!
-//! `cargo bench -p decluster-benches --bench wire`. Each group has a million-fold event of today, of about 257
-//! bytes; only the token in it changes. All figures are for one event.
+//! `cargo bench -p decluster-benches --bench wire`. Events of about 257 bytes, as `OpenAI` sends them; each has
+//! a token of text and is counted as one element.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use decluster::sse::Decoder;
@@ -53,7 +53,7 @@ fn responses() -> Stream {
     let data = |token: &str| {
         format!(
             "{{\"type\":\"response.output_text.delta\",\"sequence_number\":41,\
-             \"item_id\":\"msg_68d1f0a2c4e7b90051f3a8d62b7c4e19a0d5\",\"output_index\":0,\"content_index\":0,\"delta\":{token},\
+             \"item_id\":\"msg_68d1f0a2c4e7b90051f3a8d62b7c4e19a0d5e81f7b3c6d2a94\",\"output_index\":0,\"content_index\":0,\"delta\":{token},\
              \"logprobs\":[],\"obfuscation\":\"q7Zt3nYdR5\"}}"
         )
     };
@@ -103,8 +103,8 @@ fn wire(criterion: &mut Criterion) {
     for stream in [chat(), responses()] {
         let reads: Vec<_> = stream.events.chunks(READ).map(<[String]>::concat).collect();
         let bytes: usize = reads.iter().map(String::len).sum();
-        println!("{}: {} bytes an event", stream.name, bytes / EVENTS);
-        let mut group = criterion.benchmark_group(stream.name);
+        let name = format!("{}, {} bytes", stream.name, bytes / EVENTS);
+        let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements(EVENTS as u64));
         group.bench_function("serde_json, the text alone", |bencher| {
             bencher.iter(|| {

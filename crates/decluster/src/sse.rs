@@ -387,23 +387,21 @@ impl Decoder {
             self.id = id;
         }
         // A single line is validated only here, and copied only if it is not valid UTF-8.
-        let one = match &self.block.data {
-            Data::One(range) => match core::str::from_utf8(&raw[range.clone()]) {
-                Ok(text) => Some((text, range.clone())),
-                Err(_) => {
-                    self.block.data = Data::Joined(lossy(&raw[range.clone()]));
-                    None
-                }
-            },
-            _ => None,
-        };
-        let (data, data_range) = match (one, &self.block.data) {
+        let mut line = None;
+        if let Data::One(range) = &self.block.data {
+            let bytes = &raw[range.clone()];
+            match core::str::from_utf8(bytes) {
+                Ok(text) => line = Some((text, range.clone())),
+                Err(_) => self.block.data = Data::Joined(lossy(bytes)),
+            }
+        }
+        let (data, data_range) = match (line, &self.block.data) {
             (Some((text, range)), _) => (Some(text), Some(range)),
             (None, Data::Joined(text)) => (Some(text.as_str()), None),
             (None, _) => (None, None),
         };
         let event = data.map(|data| Event {
-            name: if self.block.name.is_empty() { MESSAGE } else { &self.block.name },
+            name: if self.block.named { &self.block.name } else { MESSAGE },
             data,
             id: &self.id,
             retry: self.block.retry,

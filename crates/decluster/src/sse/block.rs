@@ -8,7 +8,9 @@ use core::ops::Range;
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) data: Data,
+    /// Of this event if it is [`named`](Self::named), or else of one before it.
     pub(super) name: String,
+    pub(super) named: bool,
     pub(super) id: Option<String>,
     pub(super) own_id: bool,
     pub(super) retry: Option<u64>,
@@ -32,7 +34,6 @@ pub(super) enum Data {
 impl Block {
     pub(super) fn clear(&mut self) {
         *self = Self { name: mem::take(&mut self.name), ..Self::default() };
-        self.name.clear();
     }
 
     /// Whether a line of this field would begin an event after the one in the block.
@@ -41,10 +42,10 @@ impl Block {
     }
 
     pub(super) fn set_name(&mut self, name: &[u8]) {
-        self.name.clear();
-        match core::str::from_utf8(name) {
-            Ok(name) => self.name.push_str(name),
-            Err(_) => self.name = lossy(name),
+        self.named = !name.is_empty();
+        // Most have the name of the one before.
+        if self.name.as_bytes() != name {
+            self.name = lossy(name);
         }
     }
 
@@ -79,25 +80,30 @@ pub(super) enum Field {
 
 impl Field {
     /// The field of a line that is not empty, and where its value begins.
+    ///
+    /// Of an unknown field it is not said where its value begins.
     pub(super) fn of(line: &[u8]) -> (Self, usize) {
-        let colon = memchr::memchr(b':', line);
-        let name = colon.unwrap_or(line.len());
-        let field = match &line[..name] {
-            b"" => Self::Comment,
-            b"data" => Self::Data,
-            b"event" => Self::Event,
-            b"id" => Self::Id,
-            b"retry" => Self::Retry,
-            _ => Self::Unknown,
+        let known = FIELDS.iter().find(|(name, _)| {
+            line.starts_with(name) && line.get(name.len()).is_none_or(|byte| *byte == b':')
+        });
+        let Some((name, field)) = known else { return (Self::Unknown, 0) };
+        let value = match line.get(name.len()..) {
+            Some([b':', b' ', ..]) => name.len() + 2,
+            Some([b':', ..]) => name.len() + 1,
+            _ => name.len(),
         };
-        let value = match colon {
-            None => name,
-            Some(_) if line.get(name + 1) == Some(&b' ') => name + 2,
-            Some(_) => name + 1,
-        };
-        (field, value)
+        (*field, value)
     }
 }
+
+/// A line that begins with the colon is a comment.
+const FIELDS: [(&[u8], Field); 5] = [
+    (b"data", Field::Data),
+    (b"event", Field::Event),
+    (b"", Field::Comment),
+    (b"id", Field::Id),
+    (b"retry", Field::Retry),
+];
 
 pub(super) fn digits(value: &[u8]) -> Option<u64> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {

@@ -12,7 +12,7 @@ use crate::Kind;
 /// Whether the event is of this form. In a Responses stream the name of the reasoning event also exists
 /// with text alone.
 pub(super) fn is_one(dialect: Option<Dialect>, name: &str, event: &Object<'_>) -> bool {
-    match kind(name, event) {
+    match kind(name) {
         Some(Kind::Output) => true,
         Some(Kind::Reasoning) => {
             dialect == Some(Dialect::Incident) || event.get("delta_tokens").is_some()
@@ -28,7 +28,7 @@ pub(super) fn read<'a>(
     common: &mut Common,
     reading: &mut Reading<'a>,
 ) {
-    let Some(kind) = kind(name, event) else { return };
+    let Some(kind) = kind(name) else { return };
     let number = event.present("sequence_number");
     reading.number = number.and_then(|n| Some((n.number()?, n.span())));
     reading.plain = true;
@@ -62,9 +62,7 @@ pub(super) fn read<'a>(
 }
 
 /// The kind by `type`, or by the event's name where there is no `type`.
-fn kind(name: &str, event: &Object<'_>) -> Option<Kind> {
-    let own = event.string("type");
-    let name = own.as_deref().unwrap_or(name);
+fn kind(name: &str) -> Option<Kind> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
 

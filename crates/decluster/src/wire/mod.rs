@@ -124,16 +124,17 @@ pub struct Text<'a> {
     pub altered: bool,
 }
 
-impl<'a> Reading<'a> {
+impl Reading<'_> {
     /// The same, borrowed from the data that its texts are in.
-    fn within<'d>(self, data: &'d str) -> Reading<'d> {
-        let texts = self.texts.into_iter().map(|text| text.within(data)).collect();
-        Reading { texts, ..self }
+    fn within(self, data: &str) -> Reading<'_> {
+        let Self { texts, role, rest, blanks, plain, shape, number, whole, boundary } = self;
+        let texts = texts.into_iter().map(|text| text.within(data)).collect();
+        Reading { texts, role, rest, blanks, plain, shape, number, whole, boundary }
     }
 }
 
-impl<'a> Text<'a> {
-    fn within<'d>(self, data: &'d str) -> Text<'d> {
+impl Text<'_> {
+    fn within(self, data: &str) -> Text<'_> {
         let text = match self.text {
             Cow::Owned(text) => Cow::Owned(text),
             // What was not changed stands in the data; the distance of their addresses is its place.

@@ -157,49 +157,53 @@ impl Reader {
         terminated: bool,
         stray: Option<&[u8]>,
     ) -> Reading<'a> {
-        let mut reading = Reading::default();
         let text = data.trim_matches(JSON_BLANKS);
         let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
         self.common.answer.events += 1;
-        if text.is_empty() && !terminated {
+        let role = if text.is_empty() && !terminated {
             self.common.answer.events -= 1;
             self.damage.cut = true;
+            Role::Mark
         } else if text.is_empty() || text.starts_with(':') {
-            reading.role = Role::Ping;
+            Role::Ping
         } else if self.common.done {
             // Whatever comes after `[DONE]` is not part of the answer.
+            Role::Mark
         } else if text.starts_with(DONE) {
             self.common.done = true;
             self.damage.run = 0;
-            reading.role = Role::Hurry;
+            Role::Hurry
         } else {
             // What is read borrows from the index; what is given borrows from the data alone.
             let mut tape = mem::take(&mut self.tape);
-            match tape.parse(text) {
+            let reading = match tape.parse(text) {
                 Ok(()) => {
                     let mut found = Reading::default();
                     self.value(name, Value::of(text, at, &tape), tape.shape(), &mut found);
-                    reading = found.within(data);
+                    found.within(data)
                 }
                 Err(error) => {
                     let repaired = self.pieces(name, text, at, data);
-                    if let Some(repaired) =
-                        repaired.or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest)))
-                    {
+                    let rejoined = |rest| self.rejoin(name, text, rest);
+                    if let Some(repaired) = repaired.or_else(|| stray.and_then(rejoined)) {
                         self.common.answer.repairs += 1;
-                        reading = Reading { whole: true, plain: false, shape: 0, ..repaired };
-                    } else if terminated {
-                        self.malformed(error.to_string());
+                        Reading { whole: true, plain: false, shape: 0, ..repaired }
                     } else {
-                        self.common.answer.events -= 1;
-                        self.damage.cut = true;
+                        if terminated {
+                            self.malformed(error.to_string());
+                        } else {
+                            self.common.answer.events -= 1;
+                            self.damage.cut = true;
+                        }
+                        Reading::default()
                     }
                 }
-            }
+            };
             tape.shrink();
             self.tape = tape;
-        }
-        reading
+            return reading;
+        };
+        Reading { role, ..Reading::default() }
     }
 
     /// Reads one JSON value of an event.
@@ -220,7 +224,7 @@ impl Reader {
                 Sign::None => {}
             }
         }
-        if let Some(error) = error_of(name, value, &event)
+        if let Some(error) = error_of(name, kind.as_deref(), value, &event)
             && self.common.answer.take_error(error)
         {
             reading.role = Role::Hurry;
@@ -231,10 +235,12 @@ impl Reader {
         match self.dialect {
             Some(Dialect::Chat) => self.chat.read(&event, common, reading),
             Some(Dialect::Responses | Dialect::Incident) => {
-                if incident::is_one(self.dialect, name, &event) {
-                    incident::read(name, &event, common, reading);
+                // `type` in the data counts; the event's name only where that is missing.
+                let kind = kind.as_deref().unwrap_or(name);
+                if incident::is_one(self.dialect, kind, &event) {
+                    incident::read(kind, &event, common, reading);
                 } else {
-                    self.responses.read(name, &event, common, reading);
+                    self.responses.read(kind, &event, common, reading);
                 }
             }
             None => {}
@@ -329,7 +335,10 @@ impl Reader {
             } else if line.starts_with(['{', '[']) {
                 let value = Value::parse(line, 0, tape).ok();
                 let value = value.map(|value| value.elements().next().unwrap_or(value));
-                value.and_then(|value| error_of("message", value, &value.object()))
+                value.and_then(|value| {
+                    let event = value.object();
+                    error_of("message", event.string("type").as_deref(), value, &event)
+                })
             } else {
                 None
             };
@@ -385,13 +394,19 @@ impl Body {
 }
 
 /// The error an event reports, if it does.
-fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Value<'a>> {
+fn error_of<'a>(
+    name: &str,
+    kind: Option<&str>,
+    whole: Value<'a>,
+    event: &Object<'a>,
+) -> Option<Value<'a>> {
     let error = event.present("error").filter(|e| !e.is_empty());
     if error.is_some() {
         return error;
     }
-    let says = |key: &str| event.string(key).is_some_and(|v| v == "error");
-    let flat = says("object") || says("type") || name == "error" && event.get("choices").is_none();
+    let flat = kind == Some("error")
+        || event.string("object").is_some_and(|object| object == "error")
+        || name == "error" && event.get("choices").is_none();
     (flat && !event.is_empty()).then_some(whole)
 }
 

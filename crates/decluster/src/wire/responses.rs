@@ -50,16 +50,14 @@ impl Responses {
         self.end == Some(End::Failed)
     }
 
-    /// Reads an event. `type` in the data counts; the event's name only where that is missing.
+    /// Reads an event of this `type`.
     pub(super) fn read<'a>(
         &mut self,
-        name: &str,
+        kind: &str,
         event: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let number = event.present("sequence_number");
         reading.number = number.and_then(|n| Some((n.number()?, n.span())));
         reading.boundary = BOUNDARIES.contains(&kind);

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 /// The values of a JSON text in the order they begin; the key of a member stands before its value.
 ///
-/// Takes at most eight bytes for each byte of the text. Between texts no more than `KEPT_MAX` nodes stay
+/// Takes at most ten bytes for each byte of the text. Between texts no more than `KEPT_MAX` nodes stay
 /// allocated, and the mold.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
@@ -42,8 +42,10 @@ pub(super) struct Node {
     pub(super) start: u32,
     /// While an object or array is open: the place of the one around it.
     pub(super) end: u32,
-    /// How many nodes it takes to the next one beside it: itself and all in it. Of a key, to the next key.
+    /// How many nodes it takes to the next one beside it: itself and all in it.
     pub(super) size: u32,
+    /// Of a key, how many nodes before it its object stands; 0 of all else.
+    pub(super) owner: u32,
     /// What else is known of it: of an object the marks of its keys (see [`Mark`]), of a key its own, of
     /// other strings and numbers [`ESCAPED`] and [`TOLD`].
     pub(super) note: u32,
@@ -129,11 +131,7 @@ impl Tape {
                 }
                 b'-' | b'0'..=b'9' => {
                     at = number(bytes, at)?;
-                    self.push(start, at, 0);
-                    self.mix(
-                        b'#',
-                        if depth >= telling { digest(bytes.get(start..at)?) } else { 0 },
-                    );
+                    self.scalar(b'#', bytes.get(start..at)?, start, 0, depth >= telling);
                 }
                 _ => {
                     let word: &[u8] = match first {
@@ -171,7 +169,7 @@ impl Tape {
                 if depth < telling {
                     telling = u32::MAX;
                 }
-                around = self.close(bytes, around, at);
+                around = self.close(around, at);
                 self.mix(byte, 0);
             }
         }
@@ -179,7 +177,8 @@ impl Tape {
 
     #[inline]
     fn push(&mut self, start: usize, end: usize, note: u32) {
-        self.nodes.push(Node { start: start as u32, end: end as u32, size: 1, note });
+        let (start, end) = (start as u32, end as u32);
+        self.nodes.push(Node { start, end, size: 1, owner: 0, note });
     }
 
     /// Adds a string or number, and its text to the shape if it is `told`.
@@ -193,17 +192,11 @@ impl Tape {
     }
 
     /// Ends the object or array at `place` and gives the place of the one around it.
-    fn close(&mut self, bytes: &[u8], place: u32, end: usize) -> u32 {
+    fn close(&mut self, place: u32, end: usize) -> u32 {
         let size = self.nodes.len() as u32 - place;
         let Some(node) = self.nodes.get_mut(place as usize) else { return NONE };
         node.size = size;
-        let around = core::mem::replace(&mut node.end, end as u32);
-        let object = self.nodes.get(around as usize);
-        let in_object = object.is_some_and(|n| bytes.get(n.start as usize) == Some(&b'{'));
-        if in_object && let Some(key) = self.nodes.get_mut(place as usize - 1) {
-            key.size = size + 1;
-        }
-        around
+        core::mem::replace(&mut node.end, end as u32)
     }
 
     /// Reads the key at `at`, of the object at `place`, and says where its value begins.
@@ -221,9 +214,18 @@ impl Tape {
         let (end, note) = string(bytes, at)?;
         let text = bytes.get(at + 1..end - 1)?;
         let mark = Mark::of(text);
-        self.nodes.push(Node { start: at as u32, end: end as u32, size: 2, note: mark.0 | note });
-        self.nodes.get_mut(place as usize)?.note |=
-            if note == ESCAPED { ANY_KEY } else { mark.bit() };
+        let object = self.nodes.get(place as usize..)?;
+        let owner = object.len() as u32;
+        let before = object.first()?.note;
+        let repeats = before & mark.bit() != 0
+            && (owner > LOOKED_AT || object.iter().any(|node| node.note == mark.0));
+        self.push(at, end, mark.0 | note);
+        self.nodes.last_mut()?.owner = owner;
+        self.nodes.get_mut(place as usize)?.note |= match note {
+            ESCAPED => ANY_KEY,
+            _ if repeats => mark.bit() | REPEATS,
+            _ => mark.bit(),
+        };
         self.mix(b':', digest(text));
         // A key that tells holds for all in its value, so only one outside of such a value changes it.
         if depth <= *telling {
@@ -317,6 +319,9 @@ impl Mold {
 
 /// Moves nodes as a text that stood at `from` was moved, to `at`.
 fn move_on(nodes: &mut [Node], from: usize, at: usize) {
+    if at == from {
+        return;
+    }
     let by = (at as u32).wrapping_sub(from as u32);
     for node in nodes {
         node.start = node.start.wrapping_add(by);
@@ -338,7 +343,8 @@ impl Mark {
     /// The bit of the key in the note of its object.
     #[inline]
     pub(super) const fn bit(self) -> u32 {
-        1 << (self.0.wrapping_mul(0x9e37_79b9) >> 27)
+        // Every bit but that of `REPEATS`.
+        2 << ((self.0.wrapping_mul(0x9e37_79b9) >> 27) % 31)
     }
 }
 
@@ -426,6 +432,10 @@ const KEY: u32 = 1;
 pub(super) const ESCAPED: u32 = 2;
 /// In the note of a string or number: its text is part of the shape.
 const TOLD: u32 = 4;
+/// In the note of an object: two keys may be the same.
+pub(super) const REPEATS: u32 = 1;
+/// So many nodes are looked through for another key like it; with more in an object, two may be the same.
+const LOOKED_AT: u32 = 64;
 /// In the note of an object: a key has escapes, so its mark says nothing.
 pub(super) const ANY_KEY: u32 = u32::MAX;
 /// As many levels as `serde_json` reads by recursion.
@@ -440,3 +450,6 @@ const KEPT_MAX: usize = 512;
 /// In bytes. Events with text deltas stay far below.
 const MOLD_MAX: usize = 2_048;
 const NONE: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests;
