@@ -83,27 +83,22 @@ impl Field {
     ///
     /// Of an unknown field it is not said where its value begins.
     pub(super) fn of(line: &[u8]) -> (Self, usize) {
-        let known = FIELDS.iter().find(|(name, _)| {
-            line.starts_with(name) && line.get(name.len()).is_none_or(|byte| *byte == b':')
-        });
-        let Some((name, field)) = known else { return (Self::Unknown, 0) };
-        let value = match line.get(name.len()..) {
-            Some([b':', b' ', ..]) => name.len() + 2,
-            Some([b':', ..]) => name.len() + 1,
-            _ => name.len(),
+        let (field, rest) = match line {
+            [b'd', b'a', b't', b'a', rest @ ..] => (Self::Data, rest),
+            [b'e', b'v', b'e', b'n', b't', rest @ ..] => (Self::Event, rest),
+            [b'i', b'd', rest @ ..] => (Self::Id, rest),
+            [b'r', b'e', b't', b'r', b'y', rest @ ..] => (Self::Retry, rest),
+            rest => (Self::Comment, rest),
         };
-        (*field, value)
+        let skip = match rest {
+            [b':', b' ', ..] => 2,
+            [b':', ..] => 1,
+            [] => 0,
+            _ => return (Self::Unknown, 0),
+        };
+        (field, line.len() - rest.len() + skip)
     }
 }
-
-/// A line that begins with the colon is a comment.
-const FIELDS: [(&[u8], Field); 5] = [
-    (b"data", Field::Data),
-    (b"event", Field::Event),
-    (b"", Field::Comment),
-    (b"id", Field::Id),
-    (b"retry", Field::Retry),
-];
 
 pub(super) fn digits(value: &[u8]) -> Option<u64> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {

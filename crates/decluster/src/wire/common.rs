@@ -36,7 +36,7 @@ impl Common {
             return false;
         }
         let channel = (kind, index, part);
-        let mut held = self.held.remove(&channel);
+        let mut held = if self.held.is_empty() { None } else { self.held.remove(&channel) };
         let joined = json::join(bytes, &mut held);
         if let Some(half) = held.filter(|_| self.held.len() < HELD_MAX) {
             self.held.insert(channel, half);

@@ -151,30 +151,40 @@ impl<'a> Value<'a> {
 impl<'a> Object<'a> {
     #[inline]
     pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
+        let own = self.nodes.first()?;
         let mark = Mark::of(key.as_bytes());
-        if self.nodes.first()?.note & mark.bit() == 0 { None } else { self.find(key, mark) }
+        if own.note & mark.bit() == 0 {
+            return None;
+        }
+        let place = self.find(key, mark, own.note)?;
+        child(self.text, self.at, self.nodes.get(place + 1..)?, own.start)
     }
 
+    /// The place of a key; `note` is the object's.
     #[inline(never)]
-    fn find(&self, key: &str, mark: Mark) -> Option<Value<'a>> {
-        let own = self.nodes.first()?;
+    fn find(&self, key: &str, mark: Mark, note: u32) -> Option<usize> {
+        let start = self.nodes.first()?.start;
         let mut found = None;
         // All nodes, not from member to member, since those steps wait for one another.
         for (place, node) in self.nodes.iter().enumerate() {
-            if node.note == mark.0 && node.owner as usize == place && self.key(node) == Some(key) {
-                found = Some(place);
-                if own.note & REPEATS == 0 {
-                    break;
+            if node.note == mark.0 && node.owner as usize == place {
+                let own = (node.start - start) as usize + 1..(node.end - start) as usize - 1;
+                if self.text.as_bytes().get(own) == Some(key.as_bytes()) {
+                    found = Some(place);
+                    if note & REPEATS == 0 {
+                        break;
+                    }
                 }
             }
         }
-        if own.note == ANY_KEY {
-            let escaped = self.keys().filter(|(_, node)| node.note & ESCAPED != 0);
-            let same = |node: &Node| self.unescaped(node).is_some_and(|own| own == key);
-            found =
-                found.max(escaped.filter(|(_, node)| same(node)).map(|(place, _)| place).last());
-        }
-        child(self.text, self.at, self.nodes.get(found? + 1..)?, own.start)
+        if note == ANY_KEY { found.max(self.find_escaped(key)) } else { found }
+    }
+
+    #[cold]
+    fn find_escaped(&self, key: &str) -> Option<usize> {
+        let escaped = self.keys().filter(|(_, node)| node.note & ESCAPED != 0);
+        let same = |node: &Node| self.unescaped(node).is_some_and(|own| own == key);
+        escaped.filter(|(_, node)| same(node)).map(|(place, _)| place).last()
     }
 
     /// The member, unless it is null.

@@ -2,9 +2,9 @@
 //! in that dialect's file.
 
 use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::mem;
 
 use super::answer::{Answer, Verdict};
 use super::common::Common;
@@ -42,8 +42,8 @@ pub struct Reader {
     chat: chat::Chat,
     responses: responses::Responses,
     damage: Damage,
-    /// Room for the index of an event.
-    tape: Tape,
+    /// Room for the index of an event; taken out while one is read.
+    tape: Option<Box<Tape>>,
     /// What came instead of events, from its first line.
     body: Option<Body>,
     finished: bool,
@@ -60,7 +60,7 @@ impl Reader {
             chat: chat::Chat::default(),
             responses: responses::Responses::default(),
             damage: Damage::default(),
-            tape: Tape::default(),
+            tape: None,
             body: None,
             finished: false,
         }
@@ -174,42 +174,57 @@ impl Reader {
             self.damage.run = 0;
             Role::Hurry
         } else {
-            // What is read borrows from the index; what is given borrows from the data alone.
-            let mut tape = mem::take(&mut self.tape);
-            let reading = match tape.parse(text) {
-                Ok(()) => {
-                    let mut found = Reading::default();
-                    self.value(name, Value::of(text, at, &tape), tape.shape(), &mut found);
-                    found.within(data)
-                }
-                Err(error) => {
-                    let repaired = self.pieces(name, text, at, data);
-                    let rejoined = |rest| self.rejoin(name, text, rest);
-                    if let Some(repaired) = repaired.or_else(|| stray.and_then(rejoined)) {
-                        self.common.answer.repairs += 1;
-                        Reading { whole: true, plain: false, shape: 0, ..repaired }
-                    } else {
-                        if terminated {
-                            self.malformed(error.to_string());
-                        } else {
-                            self.common.answer.events -= 1;
-                            self.damage.cut = true;
-                        }
-                        Reading::default()
-                    }
-                }
-            };
+            let mut tape = self.tape.take().unwrap_or_default();
+            let reading = self.json(name, data, at, text, &mut tape, (terminated, stray));
             tape.shrink();
-            self.tape = tape;
+            self.tape = Some(tape);
             return reading;
         };
         Reading { role, ..Reading::default() }
     }
 
+    /// Reads `text`, which stands at `at` in the data and should be JSON. What is read borrows from the tape;
+    /// what is given borrows from the data alone.
+    #[inline(never)]
+    fn json<'a>(
+        &mut self,
+        name: &str,
+        data: &'a str,
+        at: usize,
+        text: &str,
+        tape: &mut Tape,
+        (terminated, stray): (bool, Option<&[u8]>),
+    ) -> Reading<'a> {
+        let error = match tape.parse(text) {
+            Ok(()) => {
+                let mut found = Reading::default();
+                self.value(name, Value::of(text, at, tape), tape.shape(), &mut found);
+                return found.within(data);
+            }
+            Err(error) => error,
+        };
+        let repaired = self.pieces(name, text, at, data);
+        let rejoined = |rest| self.rejoin(name, text, rest);
+        if let Some(repaired) = repaired.or_else(|| stray.and_then(rejoined)) {
+            self.common.answer.repairs += 1;
+            return Reading { whole: true, plain: false, shape: 0, ..repaired };
+        }
+        if terminated {
+            self.malformed(error.to_string());
+        } else {
+            self.common.answer.events -= 1;
+            self.damage.cut = true;
+        }
+        Reading::default()
+    }
+
     /// Reads one JSON value of an event.
     fn value<'a>(&mut self, name: &str, value: Value<'a>, shape: u64, reading: &mut Reading<'a>) {
         self.damage.run = 0;
-        let event = value.elements().next().unwrap_or(value).object();
+        let event = match value.elements().next() {
+            Some(first) => first.object(),
+            None => value.object(),
+        };
         let kind = event.string("type");
         if name == "ping" || kind.as_deref().is_some_and(|t| PINGS.contains(&t)) {
             // One with a number may not overtake: a client that resumes after it would lose what it passed.
@@ -327,13 +342,13 @@ impl Reader {
         }
         let Ok(raw) = core::str::from_utf8(frame.raw) else { return false };
         // An object may also be spread over all lines of the frame.
-        let (tape, answer) = (&mut self.tape, &mut self.common.answer);
+        let (mut tape, answer) = (Tape::default(), &mut self.common.answer);
         raw.split(['\n', '\r']).chain([raw]).any(|line| {
             let line = line.trim();
             let error = if let Some(value) = line.strip_prefix("error:") {
-                Value::parse(value.trim(), 0, tape).ok()
+                Value::parse(value.trim(), 0, &mut tape).ok()
             } else if line.starts_with(['{', '[']) {
-                let value = Value::parse(line, 0, tape).ok();
+                let value = Value::parse(line, 0, &mut tape).ok();
                 let value = value.map(|value| value.elements().next().unwrap_or(value));
                 value.and_then(|value| {
                     let event = value.object();

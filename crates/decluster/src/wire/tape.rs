@@ -30,8 +30,10 @@ pub(super) struct Tape {
 struct Mold {
     text: Vec<u8>,
     nodes: Vec<Node>,
-    /// The places of the strings and numbers that are no part of the shape.
+    /// The places of the strings and numbers that may differ: at first all that are no part of the shape.
     gaps: Vec<u32>,
+    /// Of these only those are left that did differ once.
+    settled: bool,
     /// The places of objects and arrays, each with that of the last gap before its end, if there is one.
     ends: Vec<(u32, Option<u32>)>,
 }
@@ -59,6 +61,7 @@ impl Tape {
     pub(super) fn parse(&mut self, text: &str) -> Result<(), Error> {
         let bytes = text.as_bytes();
         if self.mold.fill(bytes, &mut self.nodes).is_some() {
+            self.mold.settle(bytes, &self.nodes);
             return Ok(());
         }
         let end = self.scan(bytes);
@@ -246,7 +249,6 @@ impl Mold {
     fn fill(&self, bytes: &[u8], nodes: &mut Vec<Node>) -> Option<()> {
         // Where the text and the mold's go on, and the first node that was not moved.
         let (mut at, mut from, mut next) = (0, 0, 0);
-        let same = |at: usize, text: &[u8]| bytes.get(at..)?.starts_with(text).then_some(());
         if self.nodes.is_empty() {
             return None;
         }
@@ -257,18 +259,14 @@ impl Mold {
             let old = *self.nodes.get(gap)?;
             let (start, end) = (old.start as usize, old.end as usize);
             let between = self.text.get(from..start)?;
-            same(at, between)?;
+            bytes.get(at..)?.starts_with(between).then_some(())?;
             move_on(nodes.get_mut(next..gap)?, from, at);
             at += between.len();
             let new = nodes.get_mut(gap)?;
             new.start = at as u32;
-            let own = self.text.get(start..end)?;
-            (at, new.note) = match (own, bytes.get(at)?) {
-                // Ids and the like.
-                ([b'"', ..], b'"') if same(at, own).is_some() => (at + own.len(), old.note),
-                ([b'"', ..], b'"') => string(bytes, at)?,
-                ([b'"', ..], _) => return None,
-                (_, b'-' | b'0'..=b'9') => (number(bytes, at)?, 0),
+            (at, new.note) = match (self.text.get(start)?, bytes.get(at)?) {
+                (b'"', b'"') => string(bytes, at)?,
+                (b'-' | b'0'..=b'9', b'-' | b'0'..=b'9') => (number(bytes, at)?, 0),
                 _ => return None,
             };
             new.end = at as u32;
@@ -294,25 +292,44 @@ impl Mold {
         self.text.clear();
         self.nodes.clear();
         self.gaps.clear();
-        self.ends.clear();
+        self.settled = false;
         if bytes.len() > MOLD_MAX {
             return;
         }
         self.text.extend_from_slice(bytes);
         self.nodes.extend_from_slice(nodes);
         for (place, node) in (0..).zip(nodes) {
-            match bytes.get(node.start as usize) {
-                Some(b'{' | b'[') => self.ends.push((place, None)),
-                Some(b'"' | b'-' | b'0'..=b'9') if node.note & (KEY | TOLD) == 0 => {
-                    self.gaps.push(place);
-                }
-                _ => {}
+            let scalar = bytes.get(node.start as usize);
+            let scalar = matches!(scalar, Some(b'"' | b'-' | b'0'..=b'9'));
+            if scalar && node.owner == 0 && node.note & TOLD == 0 {
+                self.gaps.push(place);
             }
         }
-        for (place, gap) in &mut self.ends {
-            let end = nodes.get(*place as usize).map_or(0, |node| *place + node.size);
-            let before = self.gaps.partition_point(|gap| *gap < end);
-            *gap = before.checked_sub(1).and_then(|last| self.gaps.get(last).copied());
+        self.find_ends();
+    }
+
+    /// Takes the first text that fits: what is the same in it, as ids are, is likely to stay.
+    fn settle(&mut self, bytes: &[u8], nodes: &[Node]) {
+        if core::mem::replace(&mut self.settled, true) {
+            return;
+        }
+        let text = |bytes, node: &Node| <[u8]>::get(bytes, node.start as usize..node.end as usize);
+        let (text_before, nodes_before) = (&self.text, &self.nodes);
+        self.gaps.retain(|gap| {
+            let before = nodes_before.get(*gap as usize).map(|node| text(text_before, node));
+            before != nodes.get(*gap as usize).map(|node| text(bytes, node))
+        });
+        self.find_ends();
+    }
+
+    fn find_ends(&mut self) {
+        self.ends.clear();
+        for (place, node) in (0..).zip(&self.nodes) {
+            if let Some(b'{' | b'[') = self.text.get(node.start as usize) {
+                let before = self.gaps.partition_point(|gap| *gap < place + node.size);
+                let last = before.checked_sub(1).and_then(|last| self.gaps.get(last).copied());
+                self.ends.push((place, last));
+            }
         }
     }
 }
