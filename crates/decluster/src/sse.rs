@@ -349,7 +349,7 @@ impl Decoder {
                 return if self.block.open { Step::More } else { Step::Frame };
             }
             Field::Data => self.block.add_data(&self.buf[self.start..], self.start, value),
-            Field::Event => self.block.name = lossy(text),
+            Field::Event => self.block.set_name(text),
             Field::Id => {
                 self.block.own_id = true;
                 if !text.contains(&0) {
@@ -427,20 +427,21 @@ impl Decoder {
             self.id = id;
         }
         // A single line is validated only here, and copied only if it is not valid UTF-8.
-        if let Data::One(range) = &self.block.data
-            && core::str::from_utf8(&raw[range.clone()]).is_err()
-        {
-            self.block.data = Data::Joined(lossy(&raw[range.clone()]));
-        }
-        let (data, data_range) = match &self.block.data {
-            Data::None => (None, None),
-            Data::One(range) => {
-                (core::str::from_utf8(&raw[range.clone()]).ok(), Some(range.clone()))
+        let mut line = None;
+        if let Data::One(range) = &self.block.data {
+            let bytes = &raw[range.clone()];
+            match core::str::from_utf8(bytes) {
+                Ok(text) => line = Some((text, range.clone())),
+                Err(_) => self.block.data = Data::Joined(lossy(bytes)),
             }
-            Data::Joined(text) => (Some(text.as_str()), None),
+        }
+        let (data, data_range) = match (line, &self.block.data) {
+            (Some((text, range)), _) => (Some(text), Some(range)),
+            (None, Data::Joined(text)) => (Some(text.as_str()), None),
+            (None, _) => (None, None),
         };
         let event = data.map(|data| Event {
-            name: if self.block.name.is_empty() { MESSAGE } else { &self.block.name },
+            name: if self.block.named { &self.block.name } else { MESSAGE },
             data,
             id: &self.id,
             retry: self.block.retry,

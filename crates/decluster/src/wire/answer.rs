@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::json::Value;
+use super::tape::Tape;
 use super::usage::{self, Tokens};
 
 /// The sum of a stream. Holds no reasoning or output text; memory is bounded by the limits below and
@@ -230,6 +231,14 @@ impl Answer {
         let members = usage.object();
         if let Some(count) = usage::reported_reasoning(&members) {
             self.reasoning_tokens = Some(count);
+        }
+    }
+
+    /// The same for an object that stands in no event.
+    pub(super) fn take_usage_text(&mut self, usage: &str) {
+        let mut tape = Tape::default();
+        if let Ok(usage) = Value::parse(usage, 0, &mut tape) {
+            self.take_usage(usage);
         }
     }
 

@@ -38,13 +38,11 @@ impl Decode for Anthropic {
 
     fn read<'a>(
         &mut self,
-        name: &str,
+        kind: &str,
         event: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let object = |key: &str| event.get(key).map(|v| v.object()).unwrap_or_default();
         let index = Value::index(event.get("index"));
         match kind {
@@ -178,7 +176,7 @@ impl Overlay {
     fn take(&mut self, usage: Value<'_>, answer: &mut Answer) {
         let usage = usage.object();
         for (key, value) in usage.members().filter(|(_, value)| !value.is_null()) {
-            let known = self.members.iter().position(|(known, _)| known == key);
+            let known = self.members.iter().position(|(known, _)| *known == key);
             let old = known.map_or(0, |at| self.members[at].1.len() + key.len());
             let bytes = self.bytes - old + key.len() + value.text.len();
             if bytes > USAGE_BYTES_MAX {
@@ -187,13 +185,11 @@ impl Overlay {
             self.bytes = bytes;
             match known {
                 Some(at) => value.text.clone_into(&mut self.members[at].1),
-                None => self.members.push((key.to_owned(), value.text.to_owned())),
+                None => self.members.push((key.into_owned(), value.text.to_owned())),
             }
         }
         let whole = json::write_object(self.members.iter().map(|(k, v)| (k.as_str(), v.as_str())));
-        if let Ok(usage) = Value::parse(&whole, 0) {
-            answer.take_usage(usage);
-        }
+        answer.take_usage_text(&whole);
     }
 }
 

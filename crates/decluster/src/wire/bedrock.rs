@@ -41,7 +41,7 @@ impl Decode for Bedrock {
         for (key, value) in event.members() {
             let body = value.object();
             let index = Value::index(body.get("contentBlockIndex"));
-            match key {
+            match &*key {
                 "messageStart" => {
                     common.answer.choice(0);
                 }
@@ -66,7 +66,7 @@ impl Decode for Bedrock {
                     self.closed = true;
                     reading.role = Role::Hurry;
                 }
-                _ if EXCEPTIONS.contains(&key) => {
+                _ if EXCEPTIONS.contains(&&*key) => {
                     common.answer.take_error(value);
                     self.failed = true;
                     reading.role = Role::Hurry;

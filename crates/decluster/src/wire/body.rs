@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::chat::{REASONING_FIELDS, entry_text};
-use super::json::{self, Object, Value};
-use super::reader::{DEPTH_MAX, error_of};
+use super::json::{Object, Value};
+use super::reader::error_of;
+use super::tape::Tape;
 use super::think::{Inline, Think};
 use super::usage::{Tokens, gathered};
 use super::{Dialect, Part};
@@ -56,8 +57,6 @@ pub enum BodyError {
     NotJson(String),
     /// It is a stream of events: [`Reader`](super::Reader) and [`Collector`](crate::Collector) read those.
     Stream,
-    /// It nests deeper than 127 levels.
-    TooDeep,
     /// It is JSON of another kind than an object, or an array of other things than Gemini's.
     NotAnObject(&'static str),
     /// It is of no known dialect, has no `usage` and reports no error.
@@ -73,13 +72,11 @@ impl Body {
     pub fn read(json: &[u8]) -> Result<Self, BodyError> {
         let text = core::str::from_utf8(json).map_err(|e| BodyError::NotUtf8(e.valid_up_to()))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let whole = Value::parse(text, 0).map_err(|error| {
+        let mut tape = Tape::default();
+        let whole = Value::parse(text, 0, &mut tape).map_err(|error| {
             let stream = EVENT_STARTS.iter().any(|start| text.trim_start().starts_with(start));
             if stream { BodyError::Stream } else { BodyError::NotJson(error.to_string()) }
         })?;
-        if json::skeleton(whole.text).1 > DEPTH_MAX {
-            return Err(BodyError::TooDeep);
-        }
         let elements = if whole.text.starts_with('[') { whole.array() } else { Vec::from([whole]) };
         if elements.is_empty() {
             return Err(BodyError::NotAnObject("an empty array"));
@@ -123,7 +120,9 @@ impl Body {
             let message = || ERROR_MESSAGES.iter().any(|key| begins(object, key, '"'));
             (!said && message()).then_some(whole)
         };
-        if let Some(error) = error_of("message", whole, object).or_else(bare) {
+        if let Some(error) =
+            error_of("message", object.string("type").as_deref(), whole, object).or_else(bare)
+        {
             self.error.get_or_insert_with(|| error.text.to_owned());
         }
     }
@@ -194,7 +193,6 @@ impl fmt::Display for BodyError {
             Self::NotUtf8(at) => write!(f, "byte {at} of the body is not UTF-8"),
             Self::NotJson(why) => write!(f, "the body is not JSON: {why}"),
             Self::Stream => f.write_str("the body is a stream of events, not one JSON object"),
-            Self::TooDeep => write!(f, "the body nests deeper than {DEPTH_MAX} levels"),
             Self::NotAnObject(kind) => {
                 write!(f, "a response is an object, or Gemini's array of them; this is {kind}")
             }

@@ -30,13 +30,11 @@ impl Decode for Cohere {
 
     fn read<'a>(
         &mut self,
-        name: &str,
+        kind: &str,
         event: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let index = Value::index(event.get("index"));
         let delta = event.get("delta").map(|v| v.object()).unwrap_or_default();
         let message = delta.get("message").map(|v| v.object()).unwrap_or_default();

@@ -40,10 +40,10 @@ pub(super) enum End {
 
 /// What a dialect does with its events. One implementation a file.
 pub(super) trait Decode: core::fmt::Debug + Send + Sync {
-    /// Reads an event. `name` is that of its event line, `message` if it has none.
+    /// Reads an event. `kind` is its `type`, or the name of the event line where it has none.
     fn read<'a>(
         &mut self,
-        name: &str,
+        kind: &str,
         event: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
@@ -137,7 +137,7 @@ impl Common {
         reading: &mut Reading<'a>,
     ) -> Option<Joined<'a>> {
         let bytes = value.bytes().filter(|bytes| !bytes.is_empty())?;
-        let mut held = self.held.remove(&channel);
+        let mut held = if self.held.is_empty() { None } else { self.held.remove(&channel) };
         let joined = json::join(bytes, &mut held);
         if let Some(half) = held.filter(|_| self.held.len() < HELD_MAX) {
             self.held.insert(channel, half);
@@ -151,10 +151,8 @@ impl Common {
 
     /// Objects and arrays among `members` that no rule here names: they stand on the last part only.
     pub(super) fn others<'a>(object: &Object<'a>, known: &[&str], reading: &mut Reading<'a>) {
-        let other = |(key, value): (&str, Value<'a>)| {
-            (value.is_compound() && !value.is_empty() && !known.contains(&key)).then_some(value)
-        };
-        reading.rest.extend(object.members().filter_map(other).map(|v| (v.span(), "null")));
+        let others = object.filled().filter(|(key, _)| !known.contains(&&**key));
+        reading.rest.extend(others.map(|(_, value)| (value.span(), "null")));
     }
 
     pub(super) fn malformed(&mut self, message: String) {

@@ -64,9 +64,10 @@ mod tests {
 
     use super::*;
     use crate::wire::json::Value;
+    use crate::wire::tape::Tape;
 
     fn of(name: &str, json: &str) -> Sign {
-        sign(name, &Value::parse(json, 0).unwrap().object())
+        sign(name, &Value::parse(json, 0, &mut Tape::default()).unwrap().object())
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn is_one(name: &str, kind: &str, event: &Object<'_>) -> bool {
 /// Whether this reads the event. In a Responses stream the name of the reasoning event also exists with text
 /// alone; `own` says that the stream is of this dialect.
 pub(super) fn takes(own: bool, name: &str, event: &Object<'_>) -> bool {
-    match kind(name, event) {
+    match kind(name) {
         Some(Kind::Output) => true,
         Some(Kind::Reasoning) => own || event.get(COUNT).is_some(),
         None => false,
@@ -31,7 +31,7 @@ pub(super) fn read<'a>(
     common: &mut Common,
     reading: &mut Reading<'a>,
 ) {
-    let Some(kind) = kind(name, event) else { return };
+    let Some(kind) = kind(name) else { return };
     let number = event.present("sequence_number");
     reading.number = number.and_then(|n| Some((n.number()?, n.span())));
     reading.plain = true;
@@ -57,9 +57,7 @@ pub(super) fn read<'a>(
 }
 
 /// The kind by `type`, or by the event's name where there is no `type`.
-fn kind(name: &str, event: &Object<'_>) -> Option<Kind> {
-    let own = event.string("type");
-    let name = own.as_deref().unwrap_or(name);
+fn kind(name: &str) -> Option<Kind> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
 

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
-use super::json::{Object, Value};
+use super::json::Object;
 use super::usage;
 use super::{Reading, Role};
 use crate::Kind;
@@ -81,9 +81,7 @@ impl Ollama {
         }
         // A last line without counts says that there are none.
         let usage = usage::gathered(line).unwrap_or_else(|| String::from("{}"));
-        if let Ok(usage) = Value::parse(&usage, 0) {
-            common.answer.take_usage(usage);
-        }
+        common.answer.take_usage_text(&usage);
         for (key, with) in [("done", "false"), ("done_reason", "null")] {
             reading.rest.extend(line.present(key).map(|v| (v.span(), with)));
         }

@@ -10,6 +10,7 @@ use super::answer::{Answer, Verdict};
 use super::common::{Common, Decode, End};
 use super::detect::{self, Sign};
 use super::json::{self, Object, Value};
+use super::tape::Tape;
 use super::{Dialect, Part, Reading, Role, Text, Think};
 use crate::sse::{Form, Frame};
 
@@ -41,6 +42,8 @@ pub struct Reader {
     /// What reads the dialect, once that is known.
     decode: Option<Box<dyn Decode>>,
     damage: Damage,
+    /// Room for the index of an event; taken out while one is read.
+    tape: Option<Box<Tape>>,
     /// What came instead of events, from its first line.
     body: Option<Body>,
     finished: bool,
@@ -56,6 +59,7 @@ impl Reader {
             common: Common::default(),
             decode: dialect.map(detect::open),
             damage: Damage::default(),
+            tape: None,
             body: None,
             finished: false,
         }
@@ -160,65 +164,86 @@ impl Reader {
     }
 
     fn read_data<'a>(&mut self, name: &str, data: &'a str, frame: &Frame<'_>) -> Reading<'a> {
-        let Frame { terminated, stray, form, .. } = *frame;
+        let Frame { terminated, form, .. } = *frame;
         let bare = form != Form::Sse;
         self.damage.bare |= bare && !matches!(form, Form::Object(_));
-        let mut reading = Reading::default();
         let text = data.trim_matches(JSON_BLANKS);
-        let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
         self.common.answer.events += 1;
-        if text.is_empty() && !terminated {
+        let role = if text.is_empty() && !terminated {
             self.common.answer.events -= 1;
             self.damage.cut = true;
+            Role::Mark
         } else if text.is_empty() || !bare && text.starts_with(':') {
-            reading.role = Role::Ping;
+            Role::Ping
         } else if self.common.done {
             // Whatever comes after `[DONE]` is not part of the answer.
+            Role::Mark
         } else if text.starts_with(DONE) {
             self.common.done = true;
             self.damage.run = 0;
-            reading.role = Role::Hurry;
+            Role::Hurry
         } else {
-            match Value::parse(text, at) {
-                Ok(value) if bare && !value.is_compound() => {
+            let mut tape = self.tape.take().unwrap_or_default();
+            let reading = self.json(name, data, frame, &mut tape);
+            tape.shrink();
+            self.tape = Some(tape);
+            return reading;
+        };
+        Reading { role, ..Reading::default() }
+    }
+
+    /// Reads data that should be JSON. What is read borrows from the tape; what is given borrows from the data
+    /// alone.
+    #[inline(never)]
+    fn json<'a>(
+        &mut self,
+        name: &str,
+        data: &'a str,
+        frame: &Frame<'_>,
+        tape: &mut Tape,
+    ) -> Reading<'a> {
+        let bare = frame.form != Form::Sse;
+        let text = data.trim_matches(JSON_BLANKS);
+        let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
+        let error = match tape.parse(text) {
+            Ok(()) => {
+                let value = Value::of(text, at, tape);
+                if bare && !value.is_compound() {
                     self.malformed("neither an object nor an array".to_owned());
+                    return Reading::default();
                 }
-                Ok(value) => self.value(name, value, &mut reading),
-                Err(error) => {
-                    let latin = stray.is_some() && ends_in_half_a_character(text);
-                    let repaired = self.pieces(name, text, at, &mut reading)
-                        || stray.is_some_and(|rest| {
-                            !latin && self.rejoin(name, text, rest, &mut reading)
-                        })
-                        || bare && self.mend(name, text, &mut reading);
-                    if repaired {
-                        self.common.answer.repairs += 1;
-                        reading.whole = true;
-                        (reading.plain, reading.shape) = (false, 0);
-                    } else if terminated && latin {
-                        self.malformed(LATIN_1.to_owned());
-                        self.common.answer.reason.get_or_insert_with(|| LATIN_1.to_owned());
-                    } else if terminated {
-                        self.malformed(error.to_string());
-                    } else {
-                        self.common.answer.events -= 1;
-                        self.damage.cut = true;
-                    }
-                }
+                let mut found = Reading::default();
+                self.value(name, value, tape.shape(), &mut found);
+                return found.within(data);
             }
+            Err(error) => error,
+        };
+        let latin = frame.stray.is_some() && ends_in_half_a_character(text);
+        let stray = frame.stray.filter(|_| !latin);
+        let repaired = self
+            .pieces(name, text, at, data)
+            .or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest)))
+            .or_else(|| if bare { self.mend(name, text) } else { None });
+        if let Some(repaired) = repaired {
+            self.common.answer.repairs += 1;
+            return Reading { whole: true, plain: false, shape: 0, ..repaired };
         }
-        reading
+        if !frame.terminated {
+            self.common.answer.events -= 1;
+            self.damage.cut = true;
+        } else if latin {
+            self.malformed(LATIN_1.to_owned());
+            self.common.answer.reason.get_or_insert_with(|| LATIN_1.to_owned());
+        } else {
+            self.malformed(error.to_string());
+        }
+        Reading::default()
     }
 
     /// Reads one JSON value of an event.
-    fn value<'a>(&mut self, name: &str, value: Value<'a>, reading: &mut Reading<'a>) {
-        let (shape, depth) = json::skeleton(value.text);
-        if depth > DEPTH_MAX {
-            self.malformed(alloc::format!("nested deeper than {DEPTH_MAX} levels"));
-            return;
-        }
+    fn value<'a>(&mut self, name: &str, value: Value<'a>, shape: u64, reading: &mut Reading<'a>) {
         self.damage.run = 0;
-        let event = match value.array().first() {
+        let event = match value.elements().next() {
             Some(first) => first.object(),
             None => value.object(),
         };
@@ -239,7 +264,7 @@ impl Reader {
                 Sign::None => {}
             }
         }
-        if let Some(error) = error_of(name, value, &event)
+        if let Some(error) = error_of(name, kind.as_deref(), value, &event)
             && self.common.answer.take_error(error)
         {
             reading.role = Role::Hurry;
@@ -251,7 +276,8 @@ impl Reader {
             reading.whole = true;
         }
         if let Some(decode) = &mut self.decode {
-            decode.read(name, &event, &mut self.common, reading);
+            // `type` in the data counts; the event's name only where that is missing.
+            decode.read(kind.as_deref().unwrap_or(name), &event, &mut self.common, reading);
         }
         reading.plain &= reading.texts.len() == 1
             && reading.texts.iter().all(|text| text.part == Part::Text)
@@ -262,14 +288,14 @@ impl Reader {
     }
 
     /// Events that lost the blank line between them: `{…}data: {…}` on a line, or a line each. Reads all
-    /// or nothing.
+    /// or nothing. `text` stands at `at` in the data.
     fn pieces<'a>(
         &mut self,
         name: &str,
-        text: &'a str,
+        text: &str,
         at: usize,
-        reading: &mut Reading<'a>,
-    ) -> bool {
+        data: &'a str,
+    ) -> Option<Reading<'a>> {
         let mut found = Vec::new();
         let (mut rest, mut done) = (text, false);
         while !rest.is_empty() {
@@ -278,10 +304,9 @@ impl Reader {
                 done = true;
                 rest = &rest[DONE.len()..];
             } else {
-                let Some((value, end)) = Value::parse_first(rest, at + offset) else {
-                    return false;
-                };
-                found.push(value);
+                let mut tape = Tape::default();
+                let (_, end) = Value::parse_first(rest, 0, &mut tape)?;
+                found.push((&rest[..end], at + offset, tape));
                 rest = &rest[end..];
             }
             let next = rest.trim_start_matches(JSON_BLANKS);
@@ -289,68 +314,62 @@ impl Reader {
             match next.strip_prefix("data:") {
                 Some(after) => rest = after.trim_start_matches(JSON_BLANKS),
                 None if new_line || next.is_empty() => rest = next,
-                None => return false,
+                None => return None,
             }
         }
         let several = found.len() + usize::from(done);
         if several < 2 {
-            return false;
+            return None;
         }
         self.common.answer.events += several as u64 - 1;
-        for value in found {
-            self.value(name, value, reading);
+        let mut reading = Reading::default();
+        for (text, at, tape) in &found {
+            self.value(name, Value::of(text, *at, tape), tape.shape(), &mut reading);
         }
         if done {
             self.common.done = true;
             reading.role = Role::Hurry;
         }
-        true
+        Some(reading.within(data))
     }
 
     /// An event that a line splitter cut at a character it takes for a line end, most likely U+2028: the
     /// rest of the string stands in a line with no known field.
-    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8], reading: &mut Reading<'_>) -> bool {
-        let Ok(rest) = core::str::from_utf8(rest) else { return false };
-        self.repaired(name, &[text, "\u{2028}", rest].concat(), reading)
+    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8]) -> Option<Reading<'static>> {
+        let rest = core::str::from_utf8(rest).ok()?;
+        self.repaired(name, &[text, "\u{2028}", rest].concat())
     }
 
     /// The same where there are no fields: the line end that came in its place stands inside a string.
-    fn mend(&mut self, name: &str, text: &str, reading: &mut Reading<'_>) -> bool {
-        let mut inside = false;
-        let mut escaped = false;
+    fn mend(&mut self, name: &str, text: &str) -> Option<Reading<'static>> {
+        let (mut inside, mut escaped) = (false, false);
         let mended = |c: char| {
             let mend = inside && c == '\n';
             inside ^= c == '"' && !escaped;
             escaped = inside && c == '\\' && !escaped;
             if mend { '\u{2028}' } else { c }
         };
-        text.contains('\n') && {
-            let mended: String = text.chars().map(mended).collect();
-            self.repaired(name, &mended, reading)
-        }
+        let text: String = text.contains('\n').then(|| text.chars().map(mended).collect())?;
+        self.repaired(name, &text)
     }
 
     /// Reads data that was put together anew.
-    fn repaired(&mut self, name: &str, data: &str, reading: &mut Reading<'_>) -> bool {
-        let Ok(value) = Value::parse(data, 0) else { return false };
-        let mut other = Reading::default();
-        self.value(name, value, &mut other);
-        reading.role = other.role;
-        reading.boundary = other.boundary;
+    fn repaired(&mut self, name: &str, data: &str) -> Option<Reading<'static>> {
+        let mut tape = Tape::default();
+        let value = Value::parse(data, 0, &mut tape).ok()?;
+        let mut found = Reading::default();
+        self.value(name, value, 0, &mut found);
         // There is no place in the data for what was found: the event passes as it is.
-        reading.texts = other
-            .texts
-            .into_iter()
-            .map(|t| Text {
-                text: Cow::Owned(t.text.into_owned()),
-                span: 0..0,
-                copies: Vec::new(),
-                tokens_span: None,
-                altered: false,
-                ..t
-            })
-            .collect();
-        true
+        let texts = found.texts.into_iter().map(|t| Text {
+            text: Cow::Owned(t.text.into_owned()),
+            span: 0..0,
+            copies: Vec::new(),
+            tokens_span: None,
+            altered: false,
+            ..t
+        });
+        let (role, boundary) = (found.role, found.boundary);
+        Some(Reading { texts: texts.collect(), role, boundary, ..Reading::default() })
     }
 
     /// Lines that are no fields of the standard, of which `first` is the first: an error, or a body that
@@ -362,17 +381,23 @@ impl Reader {
         }
         let Ok(raw) = core::str::from_utf8(frame.raw) else { return false };
         // An object may also be spread over all lines of the frame.
-        let errors = raw.split(['\n', '\r']).chain([raw]).filter_map(|line| {
+        let (mut tape, answer) = (Tape::default(), &mut self.common.answer);
+        raw.split(['\n', '\r']).chain([raw]).any(|line| {
             let line = line.trim();
-            if let Some(value) = line.strip_prefix("error:") {
-                return Value::parse(value.trim(), 0).ok();
-            }
-            let value = line.starts_with(['{', '[']).then(|| Value::parse(line, 0).ok())??;
-            let value = value.array().first().copied().unwrap_or(value);
-            error_of("message", value, &value.object())
-        });
-        let answer = &mut self.common.answer;
-        errors.into_iter().any(|error| answer.take_error(error))
+            let error = if let Some(value) = line.strip_prefix("error:") {
+                Value::parse(value.trim(), 0, &mut tape).ok()
+            } else if line.starts_with(['{', '[']) {
+                let value = Value::parse(line, 0, &mut tape).ok();
+                let value = value.map(|value| value.elements().next().unwrap_or(value));
+                value.and_then(|value| {
+                    let event = value.object();
+                    error_of("message", event.string("type").as_deref(), value, &event)
+                })
+            } else {
+                None
+            };
+            error.is_some_and(|error| answer.take_error(error))
+        })
     }
 
     fn malformed(&mut self, message: String) {
@@ -427,13 +452,19 @@ impl Body {
 }
 
 /// The error an event reports, if it does.
-pub(super) fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Value<'a>> {
+pub(super) fn error_of<'a>(
+    name: &str,
+    kind: Option<&str>,
+    whole: Value<'a>,
+    event: &Object<'a>,
+) -> Option<Value<'a>> {
     let error = event.present("error").filter(|e| !e.is_empty());
     if error.is_some() {
         return error;
     }
-    let says = |key: &str| event.string(key).is_some_and(|v| v == "error");
-    let flat = says("object") || says("type") || name == "error" && event.get("choices").is_none();
+    let flat = kind == Some("error")
+        || event.string("object").is_some_and(|object| object == "error")
+        || name == "error" && event.get("choices").is_none();
     (flat && !event.is_empty()).then_some(whole)
 }
 
@@ -443,9 +474,7 @@ pub(super) fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> 
 pub fn is_complete(data: &str) -> bool {
     let data = data.trim_matches(JSON_BLANKS);
     data == DONE
-        || data.starts_with(['{', '['])
-            && data.ends_with(['}', ']'])
-            && Value::parse(data, 0).is_ok()
+        || data.starts_with(['{', '[']) && data.ends_with(['}', ']']) && json::is_valid(data)
 }
 
 /// Whether the text ends with the beginning of a character in UTF-8 that was decoded as Latin-1. Then
@@ -466,7 +495,5 @@ const DONE: &str = "[DONE]";
 const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// Values of `type` that only keep the connection alive.
 const PINGS: [&str; 2] = ["ping", "keepalive"];
-/// As many levels as `serde_json` reads by recursion.
-pub(super) const DEPTH_MAX: usize = 127;
 /// So many malformed events in a row are no accident: the stream is broken.
 const BAD_RUN_MAX: u32 = 3;

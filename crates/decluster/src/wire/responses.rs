@@ -57,19 +57,16 @@ impl Decode for Responses {
         }
     }
 
-    /// `type` in the data counts; the event's name only where that is missing.
     fn read<'a>(
         &mut self,
-        name: &str,
+        kind: &str,
         event: &Object<'a>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        if incident::takes(self.counts, name, event) {
-            return incident::read(name, event, common, reading);
+        if incident::takes(self.counts, kind, event) {
+            return incident::read(kind, event, common, reading);
         }
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let number = event.present("sequence_number");
         reading.number = number.and_then(|n| Some((n.number()?, n.span())));
         reading.boundary = BOUNDARIES.contains(&kind);

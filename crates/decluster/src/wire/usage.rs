@@ -4,6 +4,7 @@
 use alloc::string::String;
 
 use super::json::{self, Object, Value};
+use super::tape::Tape;
 
 /// What an answer cost in tokens. `None` is what the provider does not say.
 ///
@@ -43,7 +44,8 @@ impl Tokens {
     /// ```
     #[must_use]
     pub fn of(usage: &str, reasoning_text: bool) -> Option<Self> {
-        let usage = Value::parse(usage, 0).ok()?.object();
+        let mut tape = Tape::default();
+        let usage = Value::parse(usage, 0, &mut tape).ok()?.object();
         let find = |count| find(&usage, count);
         let cached = find(Count::Cached);
         let beside = [Count::CachedBeside, Count::WrittenBeside].map(find);
@@ -308,9 +310,11 @@ mod tests {
 
     #[test]
     fn loose_counts_become_an_object() {
-        let answer = Value::parse(r#"{"eval_count":3,"done":true,"load_duration":null}"#, 0);
+        let (mut tape, mut other) = (Tape::default(), Tape::default());
+        let answer =
+            Value::parse(r#"{"eval_count":3,"done":true,"load_duration":null}"#, 0, &mut tape);
         assert_eq!(gathered(&answer.unwrap().object()).as_deref(), Some(r#"{"eval_count":3}"#));
-        let none = Value::parse(r#"{"done":true}"#, 0);
+        let none = Value::parse(r#"{"done":true}"#, 0, &mut other);
         assert_eq!(gathered(&none.unwrap().object()), None);
     }
 }
