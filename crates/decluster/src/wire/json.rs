@@ -202,12 +202,12 @@ impl<'a> Object<'a> {
 
     /// Those members that are objects or arrays and not empty.
     pub(super) fn filled(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a>)> {
-        let pairs = self.nodes.windows(2).enumerate();
         // As in `find`, no step waits for another.
-        let filled = pairs.filter(|(place, pair)| {
-            matches!(pair, [key, value] if value.size > 1 && *place > 0 && key.owner as usize == *place)
-        });
-        filled.filter_map(|(place, pair)| self.member(place, pair.first()?))
+        let filled = self.nodes.iter().enumerate().skip(2).filter(|(_, node)| node.size > 1);
+        filled.filter_map(|(place, _)| {
+            let key = self.nodes.get(place - 1)?;
+            if key.owner as usize == place - 1 { self.member(place - 1, key) } else { None }
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -60,6 +60,11 @@ impl Tape {
     /// What `serde_json` says of it; a text nested too deeply is refused, too.
     pub(super) fn parse(&mut self, text: &str) -> Result<(), Error> {
         let bytes = text.as_bytes();
+        // All places must fit into a node.
+        if u32::try_from(bytes.len()).is_err() {
+            self.nodes.clear();
+            return Err(Error::custom("longer than 4 GiB"));
+        }
         if self.mold.fill(bytes, &mut self.nodes).is_some() {
             self.mold.settle(bytes, &self.nodes);
             return Ok(());
@@ -99,8 +104,6 @@ impl Tape {
     fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         self.nodes.clear();
         self.shape = 0;
-        // All places fit into a node.
-        u32::try_from(bytes.len()).ok()?;
         let mut at = blanks(bytes, 0);
         // The place of the object or array that the next value is in.
         let mut around = NONE;
