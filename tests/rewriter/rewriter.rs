@@ -209,6 +209,22 @@ fn json_that_was_ascii_stays_ascii() {
 }
 
 #[test]
+fn an_event_leaves_with_all_of_its_last_line_end() {
+    let stream = chat().replace('\n', "\r\n");
+    let off = config("block", "off", "off");
+    let settings =
+        [off, config("block", "off", "semantic"), config("word", "adaptive", "semantic")];
+    for config in settings {
+        // An event a chunk: each must be whole before the next one comes.
+        let chunks = stream.split_inclusive("\r\n\r\n").map(str::as_bytes);
+        let (out, _) = run(&config, chunks, Nanos::from_millis(5_000));
+        for bytes in out {
+            assert!(bytes.ends_with(b"\r\n"), "{}", String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+#[test]
 fn crlf_stays_crlf() {
     let stream = chat().replace('\n', "\r\n");
     let out =

@@ -111,10 +111,7 @@ fn halved(bytes: &[u8]) -> Vec<u8> {
             }
             if !last {
                 edits.extend(
-                    reading
-                        .rest
-                        .iter()
-                        .map(|(s, with)| Edit { span: s.clone(), with: With::Json(with) }),
+                    reading.rest.iter().map(|(s, with)| Edit { span: s.clone(), with: *with }),
                 );
             }
             let data = splice(event.data, &mut edits);

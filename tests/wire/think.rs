@@ -125,6 +125,8 @@ fn tags_after_visible_text_are_text_unless_asked_for() {
 fn a_closing_tag_that_nothing_opened_turns_what_was_output() {
     let (reasoning, output, turned) = meaning(Think::default(), &["So it is.</th", "ink>Yes."]);
     assert_eq!((reasoning.as_str(), output.as_str(), turned), ("So it is.", "Yes.", true));
+    let quoted = "Close it with `</think>`, she said.";
+    assert_eq!(of(quoted), pair("", quoted));
     let once = of("a</think>b</think>c");
     assert_eq!(once, pair("a", "b</think>c"));
     let inside = Think { starts_inside: true, ..Think::default() };

@@ -527,10 +527,11 @@ struct UrgentFrame {
 
 impl Urgent {
     fn push(&mut self, frame: &Frame<'_>) {
-        self.bytes += frame.raw.len() + URGENT_OVERHEAD;
+        let raw = frame.kept();
+        self.bytes += raw.len() + URGENT_OVERHEAD;
         let event = frame.event.as_ref().filter(|_| matches!(frame.form, Form::Object(_)));
         self.frames.push_back(UrgentFrame {
-            raw: frame.raw.to_vec(),
+            raw,
             form: frame.form,
             led: frame.led,
             name: event.map_or(String::new(), |event| event.name.to_owned()),

@@ -79,6 +79,9 @@ pub struct Frame<'a> {
     pub event: Option<Event<'a>>,
     /// `raw` begins with the LF of a CRLF whose CR ended the frame before.
     pub led: bool,
+    /// `raw` ends with the CR of a CRLF whose LF has come, too, and begins the next frame. Unlike all else this
+    /// depends on how the input was cut: whoever sends frames on need not keep a reader waiting for the LF.
+    pub split: bool,
     /// `raw` begins with the stream's byte order mark, which is no part of the first line.
     pub marked: bool,
     /// How many comment lines are in it.
@@ -422,6 +425,7 @@ impl Decoder {
         self.start = self.line;
         self.handed = true;
         let led = mem::take(&mut self.led);
+        let split = self.after_cr && self.buf.get(self.line) == Some(&b'\n');
         let marked = mem::take(&mut self.marked);
         if terminated && let Some(id) = self.block.id.take() {
             self.id = id;
@@ -451,7 +455,7 @@ impl Decoder {
         let stray = self.block.stray.clone().map(|range| &raw[range]);
         let comments = self.block.comments;
         let form = Form::Sse;
-        Ok(Some(Frame { raw, event, led, marked, comments, terminated, bare, stray, form }))
+        Ok(Some(Frame { raw, event, led, split, marked, comments, terminated, bare, stray, form }))
     }
 
     fn fail(&mut self) -> TooLarge {
@@ -461,6 +465,17 @@ impl Decoder {
 }
 
 impl Frame<'_> {
+    /// The bytes to keep of the frame: with the LF that belongs to its last line end, if that has come.
+    #[cfg(feature = "wire")]
+    pub(crate) fn kept(&self) -> Vec<u8> {
+        let mut raw = Vec::with_capacity(self.raw.len() + 1);
+        raw.extend_from_slice(self.raw);
+        if self.split {
+            raw.push(b'\n');
+        }
+        raw
+    }
+
     /// The frame without the byte order mark, if it begins with it: to be sent on behind other frames, where the
     /// mark would make its first line another one.
     #[must_use]

@@ -16,6 +16,8 @@ pub(super) struct Passed {
     start: usize,
     /// Each event's bytes, and how many texts they hold of how many bytes.
     events: VecDeque<(usize, u64, u64)>,
+    /// The last event got the LF that the next frame begins with.
+    split: bool,
     /// What came in: texts and their bytes.
     taken: (u64, u64),
     /// What went out.
@@ -29,10 +31,21 @@ impl Passed {
             self.bytes.drain(..self.start);
             self.start = 0;
         }
-        self.bytes.extend_from_slice(frame.raw);
+        // The LF that belongs to a CR goes out with it.
+        let led = frame.led && self.split;
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&frame.raw[usize::from(led)..]);
+        self.split = frame.split;
+        if frame.split {
+            self.bytes.push(b'\n');
+        }
+        let length = self.bytes.len() - before;
+        if length == 0 {
+            return;
+        }
         let texts = reading.texts.len() as u64;
         let text = reading.texts.iter().map(|text| text.text.len() as u64).sum();
-        self.events.push_back((frame.raw.len(), texts, text));
+        self.events.push_back((length, texts, text));
         self.taken = (self.taken.0 + texts, self.taken.1 + text);
     }
 

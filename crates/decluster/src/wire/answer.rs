@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::json::Value;
+use super::json::{self, Value};
 use super::tape::Tape;
 use super::usage::{self, Tokens};
 
@@ -239,6 +239,15 @@ impl Answer {
         let mut tape = Tape::default();
         if let Ok(usage) = Value::parse(usage, 0, &mut tape) {
             self.take_usage(usage);
+        }
+    }
+
+    /// Keeps an error that is no JSON, as a JSON string.
+    pub(super) fn take_error_text(&mut self, error: &str) {
+        if self.error.is_none() {
+            let mut text = String::new();
+            json::write_string(error, false, &mut text);
+            self.error = Some(text);
         }
     }
 

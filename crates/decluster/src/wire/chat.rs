@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::answer::{Answer, ToolCall};
 use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
-use super::{Reading, Role, mistral};
+use super::{Reading, Role, With, mistral};
 use crate::Kind;
 
 /// The state of a chat stream lies in the answer; nothing else is carried from chunk to chunk.
@@ -54,6 +54,7 @@ impl Decode for Chat {
         let nested = chunk.present("x_groq").and_then(|x| x.object().present("usage"));
         if let Some(usage) = own.or(nested) {
             common.answer.take_usage(usage);
+            reading.last_with(own, With::Json("null"));
             if self.finishing && reading.texts.is_empty() {
                 reading.role = Role::Hurry;
             }
@@ -89,7 +90,8 @@ impl Chat {
             common.settle(index, reading);
         }
         for key in ["finish_reason", "native_finish_reason"] {
-            reading.last_only(choice.present(key));
+            // Readers look for it in every chunk.
+            reading.last_with(choice.present(key), With::Json("null"));
         }
         if let Some(finish) = choice.string("finish_reason").filter(|f| !f.is_empty()) {
             common.settle(index, reading);
@@ -308,6 +310,6 @@ pub(super) const REASONING_FIELDS: [&str; 4] =
     ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
 
 /// Members that may stand on every part of a chunk, or that the code above has dealt with.
-const CHUNK_MEMBERS: [&str; 3] = ["choices", "prompt_filter_results", "error"];
+const CHUNK_MEMBERS: [&str; 4] = ["choices", "prompt_filter_results", "error", "usage"];
 const CHOICE_MEMBERS: [&str; 3] = ["delta", "content_filter_results", "logprobs"];
 const DELTA_MEMBERS: [&str; 2] = ["reasoning_details", "content"];

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::answer::{Answer, Malformed};
 use super::json::{self, Joined, Object, Value};
 use super::think::{Inline, Think};
-use super::{Part, Reading, Role, Text};
+use super::{Part, Reading, Role, Text, With};
 use crate::Kind;
 
 #[derive(Debug, Default)]
@@ -152,7 +152,7 @@ impl Common {
     /// Objects and arrays among `members` that no rule here names: they stand on the last part only.
     pub(super) fn others<'a>(object: &Object<'a>, known: &[&str], reading: &mut Reading<'a>) {
         let others = object.filled().filter(|(key, _)| !known.contains(&&**key));
-        reading.rest.extend(others.map(|(_, value)| (value.span(), "null")));
+        reading.rest.extend(others.map(|(_, value)| (value.span(), With::Gone)));
     }
 
     pub(super) fn malformed(&mut self, message: String) {
@@ -170,14 +170,23 @@ impl<'a> Reading<'a> {
         self.texts.push(text);
     }
 
-    /// A value that later parts do not have: they get `null`.
+    /// A member that later parts do not have.
     pub(super) fn first_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
         self.lead.extend(value.into().map(|value| value.span()));
     }
 
-    /// A value that earlier parts do not have: they get `null`.
+    /// A member that earlier parts do not have.
     pub(super) fn last_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
-        self.rest.extend(value.into().map(|value| (value.span(), "null")));
+        self.last_with(value, With::Gone);
+    }
+
+    /// A value in whose place earlier parts have another one.
+    pub(super) fn last_with<'v>(
+        &mut self,
+        value: impl Into<Option<Value<'v>>>,
+        with: With<'static>,
+    ) {
+        self.rest.extend(value.into().map(|value| (value.span(), with)));
     }
 }
 

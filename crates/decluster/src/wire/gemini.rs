@@ -3,7 +3,7 @@
 use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
-use super::{Reading, Role};
+use super::{Reading, Role, With};
 use crate::Kind;
 
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Gemini {
             if members.present("text").is_none() {
                 // It stands on the last part of the event; one before text cannot move behind it.
                 other = true;
-                reading.rest.push((part.span(), EMPTY_PART));
+                reading.last_with(part, With::Json(EMPTY_PART));
                 call(&members, index, common, reading);
                 continue;
             }

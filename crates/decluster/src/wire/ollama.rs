@@ -6,7 +6,7 @@ use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
 use super::json::Object;
 use super::usage;
-use super::{Reading, Role};
+use super::{Reading, Role, With};
 use crate::Kind;
 
 #[derive(Debug, Default)]
@@ -82,9 +82,8 @@ impl Ollama {
         // A last line without counts says that there are none.
         let usage = usage::gathered(line).unwrap_or_else(|| String::from("{}"));
         common.answer.take_usage_text(&usage);
-        for (key, with) in [("done", "false"), ("done_reason", "null")] {
-            reading.rest.extend(line.present(key).map(|v| (v.span(), with)));
-        }
+        reading.last_with(line.present("done"), With::Json("false"));
+        reading.last_only(line.present("done_reason"));
         for key in usage::LOOSE {
             reading.last_only(line.present(key));
         }

@@ -3,6 +3,7 @@
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -36,6 +37,8 @@ use crate::sse::{Form, Frame};
 #[derive(Debug)]
 pub struct Reader {
     dialect: Option<Dialect>,
+    /// The caller named one, and the first event is of this other one.
+    other: Option<Dialect>,
     /// A dialect that is known but not read here: nothing is looked for any more.
     foreign: bool,
     common: Common,
@@ -55,6 +58,7 @@ impl Reader {
     pub fn new(dialect: Option<Dialect>) -> Self {
         Self {
             dialect,
+            other: None,
             foreign: false,
             common: Common::default(),
             decode: dialect.map(detect::open),
@@ -129,12 +133,17 @@ impl Reader {
             Some(Verdict::Failed)
         } else if self.dialect.is_none() && answer.events > 0 && !stopped {
             answer.reason = Some("the dialect is not known".to_owned());
-            complete.then_some(Verdict::Complete)
+            None
         } else if complete {
             Some(Verdict::Complete)
         } else {
             if answer.events == 0 {
                 answer.reason = Some("no event came".to_owned());
+            } else if let (Some(named), Some(seen)) = (self.dialect, self.other)
+                && answer.choices.is_empty()
+            {
+                let [named, seen] = [named, seen].map(Dialect::name);
+                answer.reason.get_or_insert_with(|| format!("this is {seen}, not {named}"));
             }
             Some(Verdict::Truncated)
         };
@@ -228,6 +237,11 @@ impl Reader {
             self.common.answer.repairs += 1;
             return Reading { whole: true, plain: false, shape: 0, ..repaired };
         }
+        if name == "error" && !bare && frame.terminated {
+            // A proxy's own words, in place of the provider's object.
+            self.common.answer.take_error_text(text);
+            return Reading { role: Role::Hurry, ..Reading::default() };
+        }
         if !frame.terminated {
             self.common.answer.events -= 1;
             self.damage.cut = true;
@@ -263,6 +277,11 @@ impl Reader {
                 Sign::Other => self.foreign = true,
                 Sign::None => {}
             }
+        } else if self.common.answer.events == 1
+            && let Sign::Ours(seen) = detect::sign(name, &event)
+        {
+            // It is read as it was named all the same; but if nothing comes of that, this is why.
+            self.other = self.dialect.filter(|named| !named.reads(seen)).map(|_| seen);
         }
         if let Some(error) = error_of(name, kind.as_deref(), value, &event)
             && self.common.answer.take_error(error)
