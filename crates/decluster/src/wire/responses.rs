@@ -20,6 +20,8 @@ pub(super) struct Responses {
     reasoning: BTreeMap<u32, Channel>,
     /// Parts whose text was seen: channel, item, part.
     seen: BTreeSet<(Channel, u32, u32)>,
+    /// The part that had text last.
+    last: Option<(Channel, u32, u32)>,
     /// The place of the call that an item is.
     calls: BTreeMap<u32, usize>,
     /// The response that is being sent.
@@ -143,6 +145,9 @@ impl Responses {
 
     /// Whether to take text of a part: the other channel of reasoning did not come first.
     fn takes(&self, channel: Channel, (item, part): (u32, u32)) -> bool {
+        if self.last == Some((channel, item, part)) {
+            return true;
+        }
         let has_room = self.seen.len() < PARTS_MAX || self.seen.contains(&(channel, item, part));
         let first = self.reasoning.get(&item).filter(|_| channel.is_reasoning());
         has_room && first.is_none_or(|first| *first == channel)
@@ -150,6 +155,10 @@ impl Responses {
 
     /// Notes that a part had text. Half a character is none: nothing of it is written.
     fn note(&mut self, channel: Channel, (item, part): (u32, u32)) {
+        // Most texts go on with the part before.
+        if self.last.replace((channel, item, part)) == Some((channel, item, part)) {
+            return;
+        }
         self.seen.insert((channel, item, part));
         if channel.is_reasoning() {
             self.reasoning.entry(item).or_insert(channel);
