@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use decluster::wire::{Dialect, Verdict};
+use decluster::wire::{Dialect, Reader, Verdict};
 use decluster::{Cancel, Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 use decluster_tests::recut::Recut;
 use decluster_tests::rewriting::{config, rewrite, run};
 use decluster_tests::small::event;
-use decluster_tests::speech::{self, FORMS};
-use decluster_tests::streams::{read, same};
+use decluster_tests::speech::FORMS;
+use decluster_tests::streams::{read, read_with, same};
 use decluster_tests::{Capture, Random, captures, cut, sizes};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -598,12 +598,16 @@ proptest! {
     fn what_is_said_in_any_dialect_is_heard(seed: u64, unit in 0u64..2, pace in 0u64..3, segment in 0u64..3) {
         for form in FORMS {
             let mut random = Random(seed);
-            let said = speech::answer(&mut random);
+            let said = form.answer(&mut random);
             let stream = form.stream(&said, &mut random);
-            let before = read([&stream[..]], None);
-            form.is_heard(&said, &before);
             let config = Config::default().with("unit", unit).unwrap();
             let config = config.with("pace", pace).unwrap().with("segment", segment).unwrap();
+            let config = config.with("think_reopens", u64::from(form.tags)).unwrap();
+            let heard = |stream: &[u8]| {
+                read_with(Reader::new(None).with_think(config.think()), [stream])
+            };
+            let before = heard(&stream);
+            form.is_heard(&said, &before);
             let mut re_cut = |stream: &[u8]| {
                 let mut recut = Recut::new(&config, RewriterOptions::default(), false);
                 for chunk in cut(stream, &sizes(stream.len(), random.bits())) {
@@ -614,8 +618,8 @@ proptest! {
                 recut.out
             };
             let once = re_cut(&stream);
-            same("once", &before, &read([&once[..]], None));
-            same("twice", &before, &read([&re_cut(&once)[..]], None));
+            same("once", &before, &heard(&once));
+            same("twice", &before, &heard(&re_cut(&once)));
             if pace == 2 && segment == 1 {
                 prop_assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&stream));
             }
