@@ -81,11 +81,12 @@ impl Reader {
     pub fn read<'a>(&mut self, frame: &Frame<'a>) -> Reading<'a> {
         self.common.answer.comments += u64::from(frame.comments);
         self.damage.open = matches!(frame.form, Form::Element { .. });
-        let mut reading = match &frame.event {
-            Some(event) => self.read_data(event.name, event.data, frame),
-            None if frame.comments > 0 => Reading { role: Role::Ping, ..Reading::default() },
-            None => Reading::default(),
-        };
+        let mut reading = Reading::default();
+        match &frame.event {
+            Some(event) => self.read_data(event.name, event.data, frame, &mut reading),
+            None if frame.comments > 0 => reading.role = Role::Ping,
+            None => {}
+        }
         if let Some(stray) = frame.stray
             && self.stray(stray, frame)
         {
@@ -98,7 +99,10 @@ impl Reader {
 
     /// Reads an event that is no frame: its name (`message` if it has none) and its data.
     pub fn read_event<'a>(&mut self, name: &str, data: &'a str) -> Reading<'a> {
-        self.read_data(name, data, &Frame { terminated: true, ..Frame::default() })
+        let mut reading = Reading::default();
+        let frame = Frame { terminated: true, ..Frame::default() };
+        self.read_data(name, data, &frame, &mut reading);
+        reading
     }
 
     /// The input is at its end: settles the verdict. Gives the text that was held back as what might have
@@ -172,33 +176,35 @@ impl Reader {
         &self.common.answer
     }
 
-    fn read_data<'a>(&mut self, name: &str, data: &'a str, frame: &Frame<'_>) -> Reading<'a> {
+    fn read_data<'a>(
+        &mut self,
+        name: &str,
+        data: &'a str,
+        frame: &Frame<'_>,
+        reading: &mut Reading<'a>,
+    ) {
         let Frame { terminated, form, .. } = *frame;
         let bare = form != Form::Sse;
         self.damage.bare |= bare && !matches!(form, Form::Object(_));
         let text = data.trim_matches(JSON_BLANKS);
         self.common.answer.events += 1;
-        let role = if text.is_empty() && !terminated {
+        if text.is_empty() && !terminated {
             self.common.answer.events -= 1;
             self.damage.cut = true;
-            Role::Mark
         } else if text.is_empty() || !bare && text.starts_with(':') {
-            Role::Ping
+            reading.role = Role::Ping;
         } else if self.common.done {
             // Whatever comes after `[DONE]` is not part of the answer.
-            Role::Mark
         } else if text.starts_with(DONE) {
             self.common.done = true;
             self.damage.run = 0;
-            Role::Hurry
+            reading.role = Role::Hurry;
         } else {
             let mut tape = self.tape.take().unwrap_or_default();
-            let reading = self.json(name, data, frame, &mut tape);
+            *reading = self.json(name, data, frame, &mut tape);
             tape.shrink();
             self.tape = Some(tape);
-            return reading;
-        };
-        Reading { role, ..Reading::default() }
+        }
     }
 
     /// Reads data that should be JSON. What is read borrows from the tape; what is given borrows from the data
