@@ -66,8 +66,7 @@ pub fn check(input: &[u8]) {
     }
     // Where some events end with blank lines and some do without, the first blank line changes how all the others
     // are read, and it may come elsewhere now.
-    let blank = stream.split(|b| *b == b'\n').any(|line| matches!(line, b"" | b"\r"));
-    if framed.bare && blank {
+    if framed.bare && has_blank_line(&stream) {
         return;
     }
     // So may the first line that holds several values, or a part of one: then what is bad ends elsewhere.
@@ -191,6 +190,13 @@ impl<'a> Settings<'a> {
         drop(probe);
         assert!(counted - held() >= 4_096, "the allocator does not count");
     }
+}
+
+fn has_blank_line(stream: &[u8]) -> bool {
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let ends = stream.windows(2).filter(|pair| pair.iter().all(is_end));
+    let mut blank = ends.filter(|pair| *pair != b"\r\n");
+    blank.next().is_some() || stream.first().is_some_and(is_end)
 }
 
 /// The events between the pieces say everything but the text.
