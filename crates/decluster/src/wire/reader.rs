@@ -262,7 +262,6 @@ impl Reader {
 
     /// Reads one JSON value of an event.
     fn value<'a>(&mut self, name: &str, value: Value<'a>, shape: u64, reading: &mut Reading<'a>) {
-        self.damage.run = 0;
         let event = match value.elements().next() {
             Some(first) => first.object(),
             None => value.object(),
@@ -274,6 +273,8 @@ impl Reader {
             reading.role = if number { Role::Mark } else { Role::Ping };
             return;
         }
+        self.damage.run = 0;
+        self.damage.run = 0;
         if self.dialect.is_none() && !self.foreign {
             match detect::sign(name, &event) {
                 Sign::Ours(dialect) => {
@@ -348,9 +349,14 @@ impl Reader {
         }
         self.common.answer.events += several as u64 - 1;
         let mut reading = Reading::default();
+        // What one of them is must not be said of all.
+        let mut role = Role::Ping;
         for (text, at, tape) in &found {
+            reading.role = Role::Mark;
             self.value(name, Value::of(text, *at, tape), tape.shape(), &mut reading);
+            role = role.with(reading.role);
         }
+        reading.role = role;
         if done {
             self.common.done = true;
             reading.role = Role::Hurry;
@@ -383,7 +389,14 @@ impl Reader {
         let mut tape = Tape::default();
         let value = Value::parse(data, 0, &mut tape).ok()?;
         let mut found = Reading::default();
+        // Half a character can neither be put into the event nor taken out of it.
+        let held = core::mem::take(&mut self.common.held);
         self.value(name, value, 0, &mut found);
+        let lost = core::mem::take(&mut self.common.held);
+        self.common.answer.repairs += lost.len() as u64;
+        if !found.restart {
+            self.common.held = held;
+        }
         // There is no place in the data for what was found: the event passes as it is.
         let texts = found.texts.into_iter().map(|t| Text {
             text: Cow::Owned(t.text.into_owned()),
@@ -393,8 +406,8 @@ impl Reader {
             altered: false,
             ..t
         });
-        let (role, boundary) = (found.role, found.boundary);
-        Some(Reading { texts: texts.collect(), role, boundary, ..Reading::default() })
+        let Reading { role, boundary, restart, .. } = found;
+        Some(Reading { texts: texts.collect(), role, boundary, restart, ..Reading::default() })
     }
 
     /// Lines that are no fields of the standard, of which `first` is the first: an error, or a body that
@@ -434,7 +447,7 @@ impl Reader {
 
 #[derive(Debug, Default)]
 struct Damage {
-    /// Malformed events since the last good one.
+    /// Malformed events since the last good one; pings, which have no order, are neither.
     run: u32,
     /// They were too many at some point.
     broken: bool,
