@@ -176,7 +176,7 @@ impl Answer {
     }
 
     /// The same for a JSON value: the text of a string, or what stands there.
-    pub(super) fn add_value(&mut self, choice: u32, place: usize, value: Option<Value<'_>>) {
+    pub(super) fn add_value(&mut self, choice: u32, place: usize, value: Option<Value<'_, '_>>) {
         let Some(value) = value else { return };
         if let Some(text) = value.string() {
             return self.add_arguments(choice, place, &text);
@@ -223,7 +223,7 @@ impl Answer {
     }
 
     /// Takes a usage object; the last one wins.
-    pub(super) fn take_usage(&mut self, usage: Value<'_>) {
+    pub(super) fn take_usage(&mut self, usage: Value<'_, '_>) {
         if !usage.text.starts_with('{') {
             return;
         }
@@ -252,7 +252,7 @@ impl Answer {
     }
 
     /// Keeps the error, if it is the first. Null, empty, false and 0 are no errors; says whether it is one.
-    pub(super) fn take_error(&mut self, error: Value<'_>) -> bool {
+    pub(super) fn take_error(&mut self, error: Value<'_, '_>) -> bool {
         if error.is_empty() || matches!(error.text, "false" | "0") {
             return false;
         }

@@ -39,7 +39,7 @@ impl Decode for Anthropic {
     fn read<'a>(
         &mut self,
         kind: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -77,7 +77,12 @@ impl Decode for Anthropic {
 
 impl Anthropic {
     /// The same message may be announced again. Another one means that a gateway started anew.
-    fn start<'a>(&mut self, message: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+    fn start<'a>(
+        &mut self,
+        message: &Object<'a, '_>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
         let id = message.string("id").unwrap_or_default();
         if let Some(before) = &self.id {
             if *before == id {
@@ -96,7 +101,7 @@ impl Anthropic {
     fn open<'a>(
         &mut self,
         index: u32,
-        block: &Object<'a>,
+        block: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -122,7 +127,7 @@ impl Anthropic {
     fn delta<'a>(
         &mut self,
         index: u32,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -145,7 +150,7 @@ impl Anthropic {
     /// The events before Messages.
     fn completion<'a>(
         &mut self,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -173,7 +178,7 @@ struct Overlay {
 }
 
 impl Overlay {
-    fn take(&mut self, usage: Value<'_>, answer: &mut Answer) {
+    fn take(&mut self, usage: Value<'_, '_>, answer: &mut Answer) {
         let usage = usage.object();
         for (key, value) in usage.members().filter(|(_, value)| !value.is_null()) {
             let known = self.members.iter().position(|(known, _)| *known == key);

@@ -17,7 +17,7 @@ pub(super) struct Bedrock {
     failed: bool,
 }
 
-pub(super) fn is_one(event: &Object<'_>) -> bool {
+pub(super) fn is_one(event: &Object<'_, '_>) -> bool {
     SIGNS.iter().chain(&EXCEPTIONS).any(|key| event.get(key).is_some_and(|v| v.is_compound()))
 }
 
@@ -34,7 +34,7 @@ impl Decode for Bedrock {
     fn read<'a>(
         &mut self,
         _: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -81,7 +81,7 @@ impl Bedrock {
     fn open<'a>(
         &mut self,
         index: u32,
-        body: &Object<'a>,
+        body: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -100,7 +100,7 @@ impl Bedrock {
     fn delta<'a>(
         &mut self,
         index: u32,
-        body: &Object<'a>,
+        body: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {

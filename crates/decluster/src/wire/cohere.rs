@@ -31,7 +31,7 @@ impl Decode for Cohere {
     fn read<'a>(
         &mut self,
         kind: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -86,7 +86,7 @@ impl Decode for Cohere {
 }
 
 impl Cohere {
-    fn call(&mut self, index: u32, starts: bool, call: &Object<'_>, common: &mut Common) {
+    fn call(&mut self, index: u32, starts: bool, call: &Object<'_, '_>, common: &mut Common) {
         let function = call.get("function").map(|v| v.object()).unwrap_or_default();
         if starts {
             let opened = ToolCall {

@@ -44,7 +44,7 @@ pub(super) trait Decode: core::fmt::Debug + Send + Sync {
     fn read<'a>(
         &mut self,
         kind: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     );
@@ -68,7 +68,7 @@ impl Common {
         &mut self,
         channel: Channel,
         choice: u32,
-        value: Value<'a>,
+        value: Value<'a, '_>,
         reading: &mut Reading<'a>,
     ) -> bool {
         let Some(joined) = self.joined(channel, value, reading) else { return false };
@@ -83,8 +83,8 @@ impl Common {
     pub(super) fn visible<'a>(
         &mut self,
         choice: u32,
-        value: Value<'a>,
-        copy: Option<Value<'a>>,
+        value: Value<'a, '_>,
+        copy: Option<Value<'a, '_>>,
         reading: &mut Reading<'a>,
     ) {
         let Some(joined) = self.joined((Kind::Output, choice, 0), value, reading) else {
@@ -133,7 +133,7 @@ impl Common {
     fn joined<'a>(
         &mut self,
         channel: Channel,
-        value: Value<'a>,
+        value: Value<'a, '_>,
         reading: &mut Reading<'a>,
     ) -> Option<Joined<'a>> {
         let bytes = value.bytes().filter(|bytes| !bytes.is_empty())?;
@@ -150,7 +150,7 @@ impl Common {
     }
 
     /// Objects and arrays among `members` that no rule here names: they stand on the last part only.
-    pub(super) fn others<'a>(object: &Object<'a>, known: &[&str], reading: &mut Reading<'a>) {
+    pub(super) fn others<'a>(object: &Object<'a, '_>, known: &[&str], reading: &mut Reading<'a>) {
         let others = object.filled().filter(|(key, _)| !known.contains(&&**key));
         reading.rest.extend(others.map(|(_, value)| (value.span(), With::Gone)));
     }
@@ -171,19 +171,19 @@ impl<'a> Reading<'a> {
     }
 
     /// A member that later parts do not have.
-    pub(super) fn first_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
+    pub(super) fn first_only<'v>(&mut self, value: impl Into<Option<Value<'v, 'v>>>) {
         self.lead.extend(value.into().map(|value| value.span()));
     }
 
     /// A member that earlier parts do not have.
-    pub(super) fn last_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
+    pub(super) fn last_only<'v>(&mut self, value: impl Into<Option<Value<'v, 'v>>>) {
         self.last_with(value, With::Gone);
     }
 
     /// A value in whose place earlier parts have another one.
     pub(super) fn last_with<'v>(
         &mut self,
-        value: impl Into<Option<Value<'v>>>,
+        value: impl Into<Option<Value<'v, 'v>>>,
         with: With<'static>,
     ) {
         self.rest.extend(value.into().map(|value| (value.span(), with)));
@@ -192,7 +192,7 @@ impl<'a> Reading<'a> {
 
 impl<'a> Text<'a> {
     /// A text that stands in the string `value`.
-    pub(super) fn new(kind: Kind, index: u32, text: Cow<'a, str>, value: Value<'_>) -> Self {
+    pub(super) fn new(kind: Kind, index: u32, text: Cow<'a, str>, value: Value<'_, '_>) -> Self {
         let ascii = !text.is_ascii() && value.text.is_ascii();
         Self { ascii, span: value.span(), ..Self::bare(kind, index, text) }
     }

@@ -9,14 +9,14 @@ use super::{Reading, Text, responses};
 use crate::Kind;
 
 /// Whether an event of unknown dialect is of this one: it counts, or has a name that no provider uses.
-pub(super) fn is_one(name: &str, kind: &str, event: &Object<'_>) -> bool {
+pub(super) fn is_one(name: &str, kind: &str, event: &Object<'_, '_>) -> bool {
     let name = if kind.is_empty() { name } else { kind };
     responses::is_one(name, kind) && (event.get(COUNT).is_some() || name == OUTPUT)
 }
 
 /// Whether this reads the event. In a Responses stream the name of the reasoning event also exists with text
 /// alone; `own` says that the stream is of this dialect.
-pub(super) fn takes(own: bool, name: &str, event: &Object<'_>) -> bool {
+pub(super) fn takes(own: bool, name: &str, event: &Object<'_, '_>) -> bool {
     match kind(name) {
         Some(Kind::Output) => true,
         Some(Kind::Reasoning) => own || event.get(COUNT).is_some(),
@@ -27,7 +27,7 @@ pub(super) fn takes(own: bool, name: &str, event: &Object<'_>) -> bool {
 /// Reads a delta: text, a count, or a text with its count.
 pub(super) fn read<'a>(
     name: &str,
-    event: &Object<'a>,
+    event: &Object<'a, '_>,
     common: &mut Common,
     reading: &mut Reading<'a>,
 ) {
@@ -62,7 +62,7 @@ fn kind(name: &str) -> Option<Kind> {
 }
 
 /// A count is written in digits: no sign, no fraction, no exponent, no quotes.
-fn count(value: Value<'_>) -> Option<u32> {
+fn count(value: Value<'_, '_>) -> Option<u32> {
     value.text.bytes().all(|b| b.is_ascii_digit()).then(|| value.text.parse().ok()).flatten()
 }
 

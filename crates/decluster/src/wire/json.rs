@@ -14,35 +14,35 @@ use super::tape::{ANY_KEY, ESCAPED, Mark, Node, REPEATS, Tape};
 
 /// A JSON value and its place in the data of the event: a view of the text and of its index.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value<'a> {
+pub(super) struct Value<'a, 't> {
     /// The JSON text, without blanks around it.
     pub(super) text: &'a str,
     at: usize,
     /// It and all in it.
-    nodes: &'a [Node],
+    nodes: &'t [Node],
 }
 
 /// The members of an object in their order; of duplicate keys the last counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Object<'a> {
+pub(super) struct Object<'a, 't> {
     text: &'a str,
     at: usize,
-    nodes: &'a [Node],
+    nodes: &'t [Node],
 }
 
-impl<'a> Value<'a> {
+impl<'a, 't> Value<'a, 't> {
     /// Reads `text`, which stands at `at` in the data.
     pub(super) fn parse(
         text: &'a str,
         at: usize,
-        tape: &'a mut Tape,
+        tape: &'t mut Tape,
     ) -> Result<Self, serde_json::Error> {
         tape.parse(text)?;
         Ok(Self::of(text, at, tape))
     }
 
     /// The value that `tape` has read from `text`.
-    pub(super) fn of(text: &'a str, at: usize, tape: &'a Tape) -> Self {
+    pub(super) fn of(text: &'a str, at: usize, tape: &'t Tape) -> Self {
         child(text, at, tape.nodes(), 0).unwrap_or(Self { text: "null", at, nodes: &[] })
     }
 
@@ -50,7 +50,7 @@ impl<'a> Value<'a> {
     pub(super) fn parse_first(
         text: &'a str,
         at: usize,
-        tape: &'a mut Tape,
+        tape: &'t mut Tape,
     ) -> Option<(Self, usize)> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<&'a RawValue>();
         values.next()?.ok()?;
@@ -79,7 +79,7 @@ impl<'a> Value<'a> {
     }
 
     /// The members; none if this is no object.
-    pub(super) fn object(&self) -> Object<'a> {
+    pub(super) fn object(&self) -> Object<'a, 't> {
         if self.text.starts_with('{') {
             Object { text: self.text, at: self.at, nodes: self.nodes }
         } else {
@@ -148,9 +148,9 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'a> Object<'a> {
+impl<'a, 't> Object<'a, 't> {
     #[inline]
-    pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
+    pub(super) fn get(&self, key: &str) -> Option<Value<'a, 't>> {
         let own = self.nodes.first()?;
         let mark = Mark::of(key.as_bytes());
         if own.note & mark.bit() == 0 {
@@ -188,7 +188,7 @@ impl<'a> Object<'a> {
     }
 
     /// The member, unless it is null.
-    pub(super) fn present(&self, key: &str) -> Option<Value<'a>> {
+    pub(super) fn present(&self, key: &str) -> Option<Value<'a, 't>> {
         self.get(key).filter(|v| !v.is_null())
     }
 
@@ -196,12 +196,12 @@ impl<'a> Object<'a> {
         self.get(key)?.string()
     }
 
-    pub(super) fn members(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a>)> {
+    pub(super) fn members(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a, 't>)> {
         self.keys().filter_map(|(place, key)| self.member(place, key))
     }
 
     /// Those members that are objects or arrays and not empty.
-    pub(super) fn filled(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a>)> {
+    pub(super) fn filled(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a, 't>)> {
         // As in `find`, no step waits for another.
         let filled = self.nodes.iter().enumerate().skip(2).filter(|(_, node)| node.size > 1);
         filled.filter_map(|(place, _)| {
@@ -215,7 +215,7 @@ impl<'a> Object<'a> {
     }
 
     /// The keys and their places.
-    fn keys(&self) -> impl Iterator<Item = (usize, &'a Node)> {
+    fn keys(&self) -> impl Iterator<Item = (usize, &'t Node)> {
         let nodes = self.nodes;
         let mut next = 1;
         core::iter::from_fn(move || {
@@ -226,7 +226,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    fn member(&self, place: usize, key: &Node) -> Option<(Cow<'a, str>, Value<'a>)> {
+    fn member(&self, place: usize, key: &Node) -> Option<(Cow<'a, str>, Value<'a, 't>)> {
         let start = self.nodes.first()?.start;
         let value = child(self.text, self.at, self.nodes.get(place + 1..)?, start)?;
         if key.note & ESCAPED == 0 {
@@ -249,7 +249,7 @@ impl<'a> Object<'a> {
 }
 
 /// The value that `nodes` begins with, in a text that stands at `at` and in the index begins at `start`.
-fn child<'a>(text: &'a str, at: usize, nodes: &'a [Node], start: u32) -> Option<Value<'a>> {
+fn child<'a, 't>(text: &'a str, at: usize, nodes: &'t [Node], start: u32) -> Option<Value<'a, 't>> {
     let node = nodes.first()?;
     let (from, to) = ((node.start - start) as usize, (node.end - start) as usize);
     let nodes = nodes.get(..node.size as usize)?;

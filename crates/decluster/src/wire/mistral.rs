@@ -8,7 +8,7 @@ use crate::Kind;
 
 /// Reads the array in place of a content string.
 pub(super) fn content<'a>(
-    chunks: Value<'a>,
+    chunks: Value<'a, '_>,
     choice: u32,
     common: &mut Common,
     reading: &mut Reading<'a>,

@@ -5,7 +5,7 @@
 //! how the stream ended, usage, tool calls, errors. It changes nothing and holds no text. What it does not
 //! understand passes as a [`Role::Mark`]. One file per dialect; the names that providers use are tables.
 
-use alloc::borrow::{Cow, ToOwned};
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -217,31 +217,6 @@ pub struct Text<'a> {
     /// The text is not what the JSON string says (half a character came or went): it must be written
     /// even if the event passes whole.
     pub altered: bool,
-}
-
-impl Reading<'_> {
-    /// The same, borrowed from the data that its texts are in.
-    fn within(self, data: &str) -> Reading<'_> {
-        let Self { texts, role, rest, lead, blanks, plain, shape, number, .. } = self;
-        let texts = texts.into_iter().map(|text| text.within(data)).collect();
-        let (whole, boundary, restart) = (self.whole, self.boundary, self.restart);
-        Reading { texts, role, rest, lead, blanks, plain, shape, number, whole, boundary, restart }
-    }
-}
-
-impl Text<'_> {
-    fn within(self, data: &str) -> Text<'_> {
-        let text = match self.text {
-            Cow::Owned(text) => Cow::Owned(text),
-            // What was not changed stands in the data; the distance of their addresses is its place.
-            Cow::Borrowed(text) => {
-                let from = text.as_ptr().addr().wrapping_sub(data.as_ptr().addr());
-                let own = data.get(from..from.wrapping_add(text.len()));
-                own.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
-            }
-        };
-        Text { text, ..self }
-    }
 }
 
 #[cfg(test)]

@@ -201,14 +201,13 @@ impl Reader {
             reading.role = Role::Hurry;
         } else {
             let mut tape = self.tape.take().unwrap_or_default();
-            *reading = self.json(name, data, frame, &mut tape);
+            self.json(name, data, frame, &mut tape, reading);
             tape.shrink();
             self.tape = Some(tape);
         }
     }
 
-    /// Reads data that should be JSON. What is read borrows from the tape; what is given borrows from the data
-    /// alone.
+    /// Reads data that should be JSON.
     #[inline(never)]
     fn json<'a>(
         &mut self,
@@ -216,7 +215,8 @@ impl Reader {
         data: &'a str,
         frame: &Frame<'_>,
         tape: &mut Tape,
-    ) -> Reading<'a> {
+        reading: &mut Reading<'a>,
+    ) {
         let bare = frame.form != Form::Sse;
         let text = data.trim_matches(JSON_BLANKS);
         let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
@@ -225,28 +225,28 @@ impl Reader {
                 let value = Value::of(text, at, tape);
                 if bare && !value.is_compound() {
                     self.malformed("neither an object nor an array".to_owned());
-                    return Reading::default();
+                    return;
                 }
-                let mut found = Reading::default();
-                self.value(name, value, tape.shape(), &mut found);
-                return found.within(data);
+                return self.value(name, value, tape.shape(), reading);
             }
             Err(error) => error,
         };
         let latin = frame.stray.is_some() && ends_in_half_a_character(text);
         let stray = frame.stray.filter(|_| !latin);
         let repaired = self
-            .pieces(name, text, at, data)
+            .pieces(name, text, at)
             .or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest)))
             .or_else(|| if bare { self.mend(name, text) } else { None });
         if let Some(repaired) = repaired {
             self.common.answer.repairs += 1;
-            return Reading { whole: true, plain: false, shape: 0, ..repaired };
+            *reading = Reading { whole: true, plain: false, shape: 0, ..repaired };
+            return;
         }
         if name == "error" && !bare && frame.terminated {
             // A proxy's own words, in place of the provider's object.
             self.common.answer.take_error_text(text);
-            return Reading { role: Role::Hurry, ..Reading::default() };
+            reading.role = Role::Hurry;
+            return;
         }
         if !frame.terminated {
             self.common.answer.events -= 1;
@@ -257,11 +257,16 @@ impl Reader {
         } else {
             self.malformed(error.to_string());
         }
-        Reading::default()
     }
 
     /// Reads one JSON value of an event.
-    fn value<'a>(&mut self, name: &str, value: Value<'a>, shape: u64, reading: &mut Reading<'a>) {
+    fn value<'a>(
+        &mut self,
+        name: &str,
+        value: Value<'a, '_>,
+        shape: u64,
+        reading: &mut Reading<'a>,
+    ) {
         let event = match value.elements().next() {
             Some(first) => first.object(),
             None => value.object(),
@@ -315,13 +320,7 @@ impl Reader {
 
     /// Events that lost the blank line between them: `{…}data: {…}` on a line, or a line each. Reads all
     /// or nothing. `text` stands at `at` in the data.
-    fn pieces<'a>(
-        &mut self,
-        name: &str,
-        text: &str,
-        at: usize,
-        data: &'a str,
-    ) -> Option<Reading<'a>> {
+    fn pieces<'a>(&mut self, name: &str, text: &'a str, at: usize) -> Option<Reading<'a>> {
         let mut found = Vec::new();
         let (mut rest, mut done) = (text, false);
         while !rest.is_empty() {
@@ -361,7 +360,7 @@ impl Reader {
             self.common.done = true;
             reading.role = Role::Hurry;
         }
-        Some(reading.within(data))
+        Some(reading)
     }
 
     /// An event that a line splitter cut at a character it takes for a line end, most likely U+2028: the
@@ -490,12 +489,12 @@ impl Body {
 }
 
 /// The error an event reports, if it does.
-pub(super) fn error_of<'a>(
+pub(super) fn error_of<'a, 't>(
     name: &str,
     kind: Option<&str>,
-    whole: Value<'a>,
-    event: &Object<'a>,
-) -> Option<Value<'a>> {
+    whole: Value<'a, 't>,
+    event: &Object<'a, 't>,
+) -> Option<Value<'a, 't>> {
     let error = event.present("error").filter(|e| !e.is_empty());
     if error.is_some() {
         return error;

@@ -62,7 +62,7 @@ impl Decode for Responses {
     fn read<'a>(
         &mut self,
         kind: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -102,7 +102,7 @@ impl Responses {
     fn delta<'a>(
         &mut self,
         channel: Channel,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -129,7 +129,7 @@ impl Responses {
         &mut self,
         channel: Channel,
         place: (u32, u32),
-        text: Option<Value<'a>>,
+        text: Option<Value<'a, '_>>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -176,7 +176,7 @@ impl Responses {
     fn bracket<'a>(
         &mut self,
         kind: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -203,7 +203,12 @@ impl Responses {
     }
 
     /// The same response may be announced again. Another one means that a gateway started anew.
-    fn start<'a>(&mut self, response: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+    fn start<'a>(
+        &mut self,
+        response: &Object<'a, '_>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
         let id = response.string("id").unwrap_or_default();
         if self.id.as_ref().is_some_and(|before| *before != id) && !id.is_empty() {
             common.restart(reading);
@@ -217,7 +222,7 @@ impl Responses {
     fn item_text<'a>(
         &mut self,
         place: u32,
-        item: &Object<'a>,
+        item: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -246,7 +251,7 @@ impl Responses {
         &mut self,
         place: u32,
         done: bool,
-        item: &Object<'_>,
+        item: &Object<'_, '_>,
         common: &mut Common,
     ) -> bool {
         let kind = item.string("type").unwrap_or_default();
@@ -275,7 +280,7 @@ impl Responses {
         true
     }
 
-    fn arguments(&mut self, done: bool, event: &Object<'_>, common: &mut Common) {
+    fn arguments(&mut self, done: bool, event: &Object<'_, '_>, common: &mut Common) {
         let Some(at) = self.calls.get(&Value::index(event.get("output_index"))) else { return };
         if !done {
             let delta = event.string("delta").unwrap_or_default();
@@ -293,7 +298,7 @@ impl Responses {
         &mut self,
         kind: &str,
         end: End,
-        response: &Object<'a>,
+        response: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -345,7 +350,7 @@ impl Channel {
 }
 
 /// The item and the part an event is about.
-fn position(channel: Channel, event: &Object<'_>) -> (u32, u32) {
+fn position(channel: Channel, event: &Object<'_, '_>) -> (u32, u32) {
     let part = if channel == Channel::Summary { "summary_index" } else { "content_index" };
     (Value::index(event.get("output_index")), Value::index(event.get(part)))
 }
@@ -355,13 +360,17 @@ fn text_channel(stem: &str) -> Option<Channel> {
 }
 
 /// A string, or the `text` of an object.
-fn inner_text(value: Value<'_>) -> Option<Value<'_>> {
+fn inner_text<'a, 't>(value: Value<'a, 't>) -> Option<Value<'a, 't>> {
     let text = if value.text.starts_with('{') { value.object().get("text")? } else { value };
     text.text.starts_with('"').then_some(text)
 }
 
 /// The text of a finished part. `kind` is the event's, where there is one.
-fn part_text<'a>(part: &Object<'a>, summary: bool, kind: &str) -> Option<(Channel, Value<'a>)> {
+fn part_text<'a, 't>(
+    part: &Object<'a, 't>,
+    summary: bool,
+    kind: &str,
+) -> Option<(Channel, Value<'a, 't>)> {
     let own = part.string("type").unwrap_or_default();
     let channel = match own.as_ref() {
         "refusal" => return Some((Channel::Refusal, part.get("refusal")?)),

@@ -128,7 +128,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 /// Checks that the value is what `serde_json` finds in `raw`, and that it stands where it says.
-fn agrees(value: Value<'_>, raw: &RawValue, data: &str) {
+fn agrees(value: Value<'_, '_>, raw: &RawValue, data: &str) {
     assert_eq!((value.text, &data[value.span()]), (raw.get(), raw.get()), "{data}");
     let text = value.text;
     if text.starts_with('{') {
