@@ -217,6 +217,9 @@ fn pieces_have_no_tags_and_say_where_output_was_reasoning() {
     assert_eq!(pieces(&off, &stream), ["reasoning Thus.", "output Yes."]);
     let stream = [event("Thus."), event("</think>Yes.")].concat();
     assert_eq!(pieces(&off, &stream), ["output Thus.", "turn 0", "output Yes."]);
+    let whole = Config::default().with_choice("unit", "whole").unwrap();
+    let stream = [event("Thus"), event("</think> it is so.")].concat();
+    assert_eq!(pieces(&whole, &stream), ["output Thus", "turn 0", "output  it is so."]);
     let stream = [event("Yes.</thi"), event("rd>")].concat();
     assert_eq!(pieces(&off, &stream), ["output Yes.", "output </third>"]);
 }

@@ -6,7 +6,7 @@
 //! Every delta and every mark gets a number when it arrives. A choice is a [`Lane`]; what is in a lane
 //! leaves in the order of its numbers, and nothing passes a mark in either direction: a mark is a fence in
 //! every lane that had text when it came. The one exception is `unit = whole`, where a mark that fell into
-//! the middle of a block leaves after that block.
+//! the middle of a block leaves after that block, unless it changes what the text before it is.
 
 use crate::config::Config;
 use crate::delta::{Delta, Kind};
@@ -207,10 +207,12 @@ impl Queue {
 
     /// Queues a mark behind everything that is there.
     pub(crate) fn mark(&mut self, now: Nanos, item: Item, hurry: bool) {
-        if hurry {
+        // What is true from here on only must not be said of a block that goes on.
+        let apart = hurry || !matches!(item, Item::Caller(_));
+        if apart {
             self.end_blocks(now);
         }
-        if hurry || !self.whole {
+        if apart || !self.whole {
             self.lanes.iter_mut().for_each(Lane::fence);
         }
         self.marks.push_back(Mark { number: self.next, item, hurry });
