@@ -16,7 +16,7 @@ use crate::Kind;
 pub(super) struct Common {
     pub(super) answer: Answer,
     /// The high half of a surrogate pair at the end of the last string of a channel.
-    held: BTreeMap<Channel, u16>,
+    pub(super) held: BTreeMap<Channel, u16>,
     pub(super) inline: Inline,
     /// `[DONE]` was seen.
     pub(super) done: bool,

@@ -151,6 +151,18 @@ pub enum Role {
     Ping,
 }
 
+impl Role {
+    /// What two events are that came as one.
+    const fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Hurry, _) | (_, Self::Hurry) => Self::Hurry,
+            (Self::Delta, _) | (_, Self::Delta) => Self::Delta,
+            (Self::Mark, _) | (_, Self::Mark) => Self::Mark,
+            (Self::Ping, Self::Ping) => Self::Ping,
+        }
+    }
+}
+
 /// What a text is to the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Part {

@@ -217,7 +217,6 @@ impl Reader {
             self.malformed(alloc::format!("nested deeper than {DEPTH_MAX} levels"));
             return;
         }
-        self.damage.run = 0;
         let event = match value.array().first() {
             Some(first) => first.object(),
             None => value.object(),
@@ -229,6 +228,7 @@ impl Reader {
             reading.role = if number { Role::Mark } else { Role::Ping };
             return;
         }
+        self.damage.run = 0;
         if self.dialect.is_none() && !self.foreign {
             match detect::sign(name, &event) {
                 Sign::Ours(dialect) => {
@@ -297,9 +297,14 @@ impl Reader {
             return false;
         }
         self.common.answer.events += several as u64 - 1;
+        // What one of them is must not be said of all.
+        let mut role = Role::Ping;
         for value in found {
+            reading.role = Role::Mark;
             self.value(name, value, reading);
+            role = role.with(reading.role);
         }
+        reading.role = role;
         if done {
             self.common.done = true;
             reading.role = Role::Hurry;
@@ -334,8 +339,15 @@ impl Reader {
     fn repaired(&mut self, name: &str, data: &str, reading: &mut Reading<'_>) -> bool {
         let Ok(value) = Value::parse(data, 0) else { return false };
         let mut other = Reading::default();
+        // Half a character can neither be put into the event nor taken out of it.
+        let held = core::mem::take(&mut self.common.held);
         self.value(name, value, &mut other);
-        reading.role = other.role;
+        let lost = core::mem::take(&mut self.common.held);
+        self.common.answer.repairs += lost.len() as u64;
+        if !other.restart {
+            self.common.held = held;
+        }
+        (reading.role, reading.restart) = (other.role, other.restart);
         reading.boundary = other.boundary;
         // There is no place in the data for what was found: the event passes as it is.
         reading.texts = other
@@ -384,7 +396,7 @@ impl Reader {
 
 #[derive(Debug, Default)]
 struct Damage {
-    /// Malformed events since the last good one.
+    /// Malformed events since the last good one; pings, which have no order, are neither.
     run: u32,
     /// They were too many at some point.
     broken: bool,
