@@ -217,3 +217,19 @@ fn events_and_bytes_do_not_mix() {
     assert_eq!(large.to_string(), "the event at byte 2 is larger than 4096 bytes");
     assert_eq!(events.push_event(Nanos::ZERO, "", "{}"), Err(RewriterError::Finished));
 }
+
+#[test]
+fn fields_and_comments_do_not_overtake_json() {
+    let text = event(1, "The lease ends first. Then it is renewed.");
+    for after in [": still here\n", "\ndata: : still here\n\ndata: [DONE]\n\n"] {
+        let stream = format!("{text}\n{after}");
+        let before = read([stream.as_bytes()], None);
+        let config = config("block", "adaptive", "semantic");
+        let out = rewritten(&config, [stream.as_bytes()], 0, false);
+        let after = read([out.as_bytes()], None);
+        let said = (after.texts, after.answer.verdict, after.answer.comments);
+        let answer = before.answer;
+        assert_eq!(said, (before.texts, answer.verdict, answer.comments), "{out}");
+        assert!(out.trim_start().starts_with('{'), "{out}");
+    }
+}

@@ -239,6 +239,7 @@ fn one_frame_may_not_exceed_the_cap() {
         (format!("{{\n}}{{\"a\":[{}\n", "\n".repeat(40)), 3),
         (format!("{{\"a\":\n{long}\ndata: x\n\n"), 0),
         (format!("{{}}\ndata: {long}\n\n"), 3),
+        (format!("{}\n{{}}\n", " ".repeat(40) + "\n\n"), 0),
     ] {
         let (whole, error) = run(32, [input.as_bytes()]);
         assert_eq!(error, Some(TooLarge { limit: 32, offset }), "{input:?}");

@@ -287,6 +287,9 @@ impl Frames {
             self.spaced |= matches!(byte, b' ' | b'\t');
             let ends = cr || byte == b'\n' && !half;
             if ends && !core::mem::take(&mut self.spaced) {
+                if self.looked - self.fed > self.limit {
+                    return self.more();
+                }
                 self.feed();
                 return Look::Blank;
             }

@@ -346,7 +346,7 @@ impl Rewriter {
                 self.object = Object::of(frame.form, false, &frame.name);
                 return Step::Bytes;
             }
-            if core::mem::take(&mut self.other.ready) {
+            if self.other.advance() {
                 return Step::Other;
             }
             let mut sink = match self.options {
@@ -431,7 +431,9 @@ impl Rewriter {
         self.ending = true;
         self.ended = true;
         let reading = self.reader.finish();
-        if self.options.pieces && !reading.texts.is_empty() {
+        // What is held of an event that was refused is refused, too.
+        let refused = matches!(self.fault, Some(RewriterError::Engine(_)));
+        if self.options.pieces && !reading.texts.is_empty() && !refused {
             let frame = Frame::default();
             // No choice begins with what was held back.
             let mut intake = Intake {
@@ -609,17 +611,22 @@ impl Intake<'_> {
     }
 
     /// Whether the frame may overtake: comments, pings, empty lines. Not where output is to be the input, not
-    /// with an id, which would confirm what was overtaken, and not if the end of the input cut it short: it would
-    /// run into whatever comes after it.
+    /// with an id, which would confirm what was overtaken, not with lines that would turn the stream into JSON, and not
+    /// if the end of the input cut it short: it would run into whatever comes after it.
     fn has_no_order(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
-        let blank = frame.form != Form::ArrayEnd
+        let blank = !matches!(frame.form, Form::Element { .. } | Form::ArrayEnd)
             && frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
         let ended = frame.raw.ends_with(b"\n")
             || frame.raw.ends_with(b"\r")
             || matches!(frame.form, Form::Object(_));
         let whole = ended && frame.terminated;
         let own_id = frame.event.as_ref().is_some_and(|event| event.own_id);
-        (blank || reading.role == Role::Ping) && whole && !own_id && !self.templates.is_verbatim()
+        (blank || reading.role == Role::Ping)
+            && whole
+            && !own_id
+            && !begins_as_json(frame)
+            && !self.templates.is_no_json(frame)
+            && !self.templates.is_verbatim()
     }
 
     /// Whether the event's texts go through the engine; else it passes as one.
@@ -635,11 +642,19 @@ impl Intake<'_> {
         // Pieces carry text only, so they can take it from any event.
         self.options.pieces
             || (!reading.whole
+                && !begins_as_json(frame)
                 && (simple || !self.templates.is_verbatim())
                 && reading.texts.len() <= TEXTS_MAX
                 && rest_of(frame, reading) <= REST_MAX
                 && self.engine.has_choices_for(reading.texts.iter().map(|text| text.index)))
     }
+}
+
+/// Whether an event stream that began with this frame would be taken for JSON: a line that is no field stands before
+/// the fields.
+fn begins_as_json(frame: &Frame<'_>) -> bool {
+    let first = || frame.raw.iter().find(|byte| !byte.is_ascii_whitespace());
+    frame.form == Form::Sse && frame.stray.is_some() && matches!(first(), Some(b'{' | b'['))
 }
 
 /// How many bytes each part of the event would repeat.

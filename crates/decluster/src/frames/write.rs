@@ -23,7 +23,7 @@ pub struct Writer {
 pub struct Ending {
     /// Nothing of the event comes after it. Only this part keeps an SSE `id`.
     pub last: bool,
-    /// Give it the blank line if it has none: SSE only.
+    /// Give it the blank line of SSE, or the line end of JSON lines, if it has none.
     pub close: bool,
 }
 
@@ -63,7 +63,7 @@ impl Writer {
             Form::Element { before, .. } => {
                 let (head, body) = raw.split_at(before.min(raw.len()));
                 if self.in_array == opens(head) && !body.is_empty() {
-                    self.head(head, out);
+                    self.head(head, body, out);
                 } else {
                     out.extend_from_slice(head);
                 }
@@ -83,7 +83,7 @@ impl Writer {
             return self.sent(form, out);
         };
         if matches!(form, Form::Element { .. }) {
-            self.head(before, out);
+            self.head(before, data.as_bytes(), out);
         } else {
             out.extend_from_slice(before.strip_prefix(BOM).unwrap_or(before));
         }
@@ -91,21 +91,24 @@ impl Writer {
         if part.last || matches!(form, Form::Line { .. }) {
             out.extend_from_slice(after);
         }
-        let ends = |margin: &[u8]| margin.contains(&b'\n');
-        if !part.last && matches!(form, Form::Line { .. }) && !ends(before) && !ends(after) {
+        let ends = |bytes: &[u8]| bytes.contains(&b'\n');
+        let line = matches!(form, Form::Line { .. }) && !ends(before) && !ends(after);
+        if line && !part.last && (part.close || ends(data.as_bytes())) {
             out.push(b'\n');
         }
         self.sent(form, out);
     }
 
     /// Writes what stands before an element: its own bytes, if they fit what was sent.
-    fn head(&self, own: &[u8], out: &mut Vec<u8>) {
+    fn head(&self, own: &[u8], body: &[u8], out: &mut Vec<u8>) {
         let own = own.strip_prefix(BOM).unwrap_or(own);
         let comma = own.contains(&b',');
         match (self.in_array, opens(own)) {
             (false, true) => out.extend_from_slice(own),
             (true, false) if comma => out.extend_from_slice(own),
-            (true, _) => out.extend_from_slice(b",\n"),
+            (true, _) if body.starts_with(b"{") => out.extend_from_slice(b",\n"),
+            // At the beginning of a line it might be a field.
+            (true, _) => out.push(b','),
             (false, false) => {
                 out.push(b'[');
                 out.extend(own.iter().filter(|byte| is_blank(**byte)));

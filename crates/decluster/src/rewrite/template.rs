@@ -31,6 +31,8 @@ pub(super) struct Templates {
     writer: Writer,
     /// Output is the input, byte for byte, wherever line ends were cut.
     verbatim: bool,
+    /// Events came as JSON without fields.
+    bare_json: bool,
     options: RewriterOptions,
     object: Option<Object>,
 }
@@ -110,6 +112,15 @@ impl Templates {
     /// Whether output is to be the input, byte for byte.
     pub(super) fn is_verbatim(&self) -> bool {
         self.verbatim
+    }
+
+    /// Whether the frame has fields or comments in a stream that is JSON, or began as JSON: ahead of that they would
+    /// make all of it an event stream.
+    pub(super) fn is_no_json(&self, frame: &Frame<'_>) -> bool {
+        match frame.form {
+            Form::Sse => self.bare_json,
+            _ => frame.comments > 0,
+        }
     }
 
     /// Writes a frame as it came.
@@ -253,6 +264,7 @@ impl Templates {
             terminated: frame.terminated,
             emptied: false,
         });
+        self.bare_json |= !matches!(frame.form, Form::Sse | Form::Object(_));
         if let Some((number, _)) = reading.number {
             self.number = Some(number);
         }
@@ -276,8 +288,8 @@ impl Templates {
         self.drop_done();
     }
 
-    /// Accounts for a piece and writes its event. With a sink for other events, gives the event when the
-    /// last of its text has left and there is more in it than text.
+    /// Accounts for a piece and writes its event. With a sink for other events, gives each event the last of
+    /// whose text has left with it, if there is more in it than text.
     pub(super) fn take(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>) {
         let origin =
             piece.origin.checked_sub(self.first_text).and_then(|n| usize::try_from(n).ok());
@@ -304,8 +316,15 @@ impl Templates {
                     self.write_part(place, &data, out);
                 }
             }
-            Sink::Other(other) if last && !slot.rest.is_empty() => other.set(slot),
-            Sink::Other(_) => {}
+            Sink::Other(other) => {
+                // A whole block may take the last text of several.
+                for slot in self.slots.range_mut(..=place) {
+                    if slot.left == 0 && slot.texts > 0 && !slot.rest.is_empty() {
+                        other.set(slot);
+                        slot.rest.clear();
+                    }
+                }
+            }
         }
         self.drop_done();
     }
@@ -326,7 +345,12 @@ impl Templates {
     fn write_part(&mut self, place: usize, data: &str, out: &mut Vec<u8>) {
         let slot = &self.slots[place];
         let last = slot.left == 0;
-        let ending = Ending { last, close: !(slot.bare || last && !slot.terminated) };
+        let close = match slot.form {
+            // A value that no line end follows stands on a line with the next one, or ends the input.
+            Form::Line { .. } => !slot.terminated,
+            _ => !(slot.bare || last && !slot.terminated),
+        };
+        let ending = Ending { last, close };
         self.writer.part(&slot.raw, slot.form, data, ending, out);
         self.object = Object::of(slot.form, true, &slot.name);
     }
@@ -493,12 +517,12 @@ impl Object {
     }
 }
 
-/// An event that is not text.
+/// Events that are not text: the one that is out, and those to come.
 #[derive(Debug, Default)]
 pub(super) struct Other {
     pub name: String,
     pub data: String,
-    pub ready: bool,
+    waiting: VecDeque<(String, String)>,
 }
 
 /// What a part of an event holds.
@@ -520,9 +544,16 @@ struct Taken {
 
 impl Other {
     fn set(&mut self, slot: &Slot) {
-        slot.name.clone_into(&mut self.name);
-        slot.data().clone_into(&mut self.data);
-        self.ready = matches!(slot.data, Data::Raw(_) | Data::Own(_));
+        if matches!(slot.data, Data::Raw(_) | Data::Own(_)) {
+            self.waiting.push_back((slot.name.clone(), slot.data().to_owned()));
+        }
+    }
+
+    /// Puts out the next one, if there is one.
+    pub(super) fn advance(&mut self) -> bool {
+        let Some(next) = self.waiting.pop_front() else { return false };
+        (self.name, self.data) = next;
+        true
     }
 }
 
