@@ -31,7 +31,7 @@ test-cost:
 ## Fuzz each target for FUZZ_SECONDS. What is found lies in tests/fuzz/artifacts; what fails is fixed, and the smallest
 ## input that showed it goes into tests/fuzz/regressions. There is no unsafe code for a sanitizer to look at.
 FUZZ_SECONDS ?= 600
-FUZZ_TARGETS ?= sse wire rewriter
+FUZZ_TARGETS ?= sse frames wire rewriter
 FUZZ := RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run --sanitizer none --fuzz-dir tests/fuzz
 fuzz:
 	$(CARGO) fuzz --version || $(CARGO) install --locked cargo-fuzz

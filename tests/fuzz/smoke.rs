@@ -111,6 +111,11 @@ fn frames_are_what_the_standard_says_for_any_bytes() {
 }
 
 #[test]
+fn frames_of_any_framing_are_whole_and_can_be_written_again() {
+    all("frames");
+}
+
+#[test]
 fn readings_hold_for_any_bytes() {
     all("wire");
 }

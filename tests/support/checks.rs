@@ -6,6 +6,7 @@
 
 #![allow(clippy::panic, reason = "a check may panic")]
 
+pub mod frames;
 pub mod rewriter;
 pub mod sse;
 pub mod wire;
@@ -14,8 +15,12 @@ pub mod wire;
 pub type Check = fn(&[u8]);
 
 /// All checks, by the name of their fuzz target.
-pub const ALL: [(&str, Check); 3] =
-    [("sse", sse::check), ("wire", wire::check), ("rewriter", rewriter::check)];
+pub const ALL: [(&str, Check); 4] = [
+    ("sse", sse::check),
+    ("frames", frames::check),
+    ("wire", wire::check),
+    ("rewriter", rewriter::check),
+];
 
 /// The bytes of the first line, handed out one by one, again from the beginning when they are used up.
 #[derive(Clone, Debug)]
@@ -56,6 +61,17 @@ impl<'a> Knobs<'a> {
         }
         pieces
     }
+}
+
+/// What to make of tags, by one knob: which, and three switches.
+fn think(knob: usize) -> [(&'static str, u64); 4] {
+    let [tags, inside, reopens, copies] = [knob % 3, knob / 3 % 2, knob / 6 % 2, knob / 12 % 2];
+    [
+        ("think_tags", tags as u64),
+        ("starts_inside", inside as u64),
+        ("think_reopens", reopens as u64),
+        ("think_copies", copies as u64),
+    ]
 }
 
 fn value(knob: u8) -> usize {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use decluster::frames::Frames;
-use decluster::wire::{Answer, Dialect, Reader};
+use decluster::wire::{Answer, Reader};
 use decluster::{Config, Event, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
 
 use crate::alloc::held;
@@ -118,8 +118,8 @@ impl Recut {
     ///
     /// As [`read_frames`].
     #[must_use]
-    pub fn decoded(&self, dialect: Option<Dialect>) -> Decoded {
-        decoded(&self.out, dialect, self.lines, crate::EVENT_CAP).0
+    pub fn decoded(&self, reader: Reader) -> Decoded {
+        decoded(&self.out, reader, self.lines, crate::EVENT_CAP).0
     }
 
     /// Leaps from release to release. What was to come after a wait must come, and not a moment before.
@@ -181,20 +181,13 @@ impl Recut {
 ///
 /// As [`read_frames`].
 #[must_use]
-pub fn decoded(
-    bytes: &[u8],
-    dialect: Option<Dialect>,
-    lines: bool,
-    cap: usize,
-) -> (Decoded, Framed) {
+pub fn decoded(bytes: &[u8], reader: Reader, lines: bool, cap: usize) -> (Decoded, Framed) {
     let mut decoder = Frames::new(cap);
     if !lines {
-        return read_frames(Reader::new(dialect), |show| {
-            crate::decode(&mut decoder, [bytes], show)
-        });
+        return read_frames(reader, |show| crate::decode(&mut decoder, [bytes], show));
     }
     let lines = bytes.split_inclusive(|b| *b == b'\n');
-    read_frames(Reader::new(dialect), |show| crate::decode_lines(&mut decoder, lines, show))
+    read_frames(reader, |show| crate::decode_lines(&mut decoder, lines, show))
 }
 
 /// Whether the text of a choice and kind is the same, or the beginning of the other.

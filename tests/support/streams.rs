@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use decluster::Kind;
 use decluster::frames::Frames;
-use decluster::sse::{Frame, TooLarge};
+use decluster::sse::{Form, Frame, TooLarge};
 use decluster::wire::{Answer, Dialect, Part, Reader, Reading, Text, ToolCall, Verdict};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ use crate::{EVENT_CAP, decode, decode_lines};
 pub struct Decoded {
     /// The texts by choice: reasoning, output.
     pub texts: BTreeMap<u32, [String; 2]>,
+    /// The same as they were told, also what proved to be void or to be reasoning.
+    pub told: BTreeMap<u32, [String; 2]>,
     /// Everything but the text.
     pub answer: Answer,
     /// The dialect, if it was recognised.
@@ -35,6 +37,10 @@ pub struct Framed {
     pub too_large: Option<u64>,
     /// Events ended without a blank line, as lines of a library that drops these.
     pub bare: bool,
+    /// There are values on one line, or spread over several.
+    pub glued: bool,
+    /// There are values by themselves and elements of an array.
+    pub mixed: bool,
     /// The size of the largest frame, in bytes.
     pub largest: usize,
 }
@@ -58,6 +64,8 @@ impl Decoded {
                 reasoning.push_str(&std::mem::take(output));
             } else {
                 texts[text.kind as usize].push_str(&text.text);
+                let told = self.told.entry(text.index).or_default();
+                told[text.kind as usize].push_str(&text.text);
             }
         }
     }
@@ -178,9 +186,14 @@ pub fn read_frames(
 ) -> (Decoded, Framed) {
     let mut framed = Framed::default();
     let mut decoded = Decoded::default();
+    let mut forms = [false; 2];
     let all = frames(&mut |frame| {
         decoded.raw.extend_from_slice(frame.raw);
         framed.bare |= frame.bare;
+        let line = matches!(frame.form, Form::Line { .. });
+        framed.glued |=
+            line && frame.event.is_some() && frame.terminated && !frame.raw.ends_with(b"\n");
+        forms[usize::from(line)] |= frame.form != Form::Sse;
         framed.largest = framed.largest.max(frame.raw.len());
         let reading = reader.read(frame);
         check_places(&reading, frame.event.as_ref().map_or("", |event| event.data));
@@ -190,6 +203,7 @@ pub fn read_frames(
     decoded.take(&last);
     decoded.dialect = reader.dialect();
     decoded.answer = reader.answer().clone();
+    framed.mixed = forms == [true; 2];
     framed.too_large = all.err().map(|error| error.offset);
     (decoded, framed)
 }
