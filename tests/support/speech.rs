@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use decluster::Kind;
 use decluster::wire::{Dialect, ToolCall, Verdict};
+use serde_json::value::RawValue;
 
 use crate::Random;
 use crate::streams::Decoded;
@@ -44,6 +45,30 @@ pub struct Form {
     /// Writes one thing.
     write: fn(&mut Writer<'_>, &Say),
 }
+
+/// What must not be said again with each part of an event.
+const ONCE: [&str; 20] = [
+    r#""finish_reason":"stop""#,
+    r#""reasoning_tokens":"#,
+    r#""tool_calls":"#,
+    r#""type":"reference""#,
+    r#""type":"message_start""#,
+    r#""type":"content_block_start""#,
+    r#""type":"content_block_stop""#,
+    r#""signature":""#,
+    r#""partial_json":"#,
+    r#""stop_reason":"end_turn""#,
+    r#""thoughtSignature":""#,
+    r#""functionCall":"#,
+    r#""thoughtsTokenCount":"#,
+    r#""finishReason":"STOP""#,
+    r#""type":"content-start""#,
+    r#""done":true"#,
+    r#""eval_count":"#,
+    r#""toolUse":"#,
+    r#""stopReason":"#,
+    r#""novelty":"#,
+];
 
 /// What encloses the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +193,27 @@ impl Form {
         match say {
             Say::Comment => writer.comment(),
             _ => (self.write)(writer, say),
+        }
+    }
+
+    /// Holds what a stream became against the stream: it is in the same framing, also for a strict reader, and what is
+    /// no text is there as often as before, however often its event was cut.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    pub fn is_kept(&self, stream: &[u8], out: &[u8]) {
+        let [stream, out] = [stream, out].map(String::from_utf8_lossy);
+        for once in ONCE {
+            let count = |text: &str| text.matches(once).count();
+            assert_eq!(count(&out), count(&stream), "{once} in {out}");
+        }
+        let is_json = |text: &str| serde_json::from_str::<&RawValue>(text).is_ok();
+        let is_line = |line: &str| line.trim().is_empty() || line == "[DONE]" || is_json(line);
+        match stream.chars().next() {
+            Some('[') => assert!(is_json(&out), "one array: {out}"),
+            Some('{') => assert_eq!(out.lines().find(|line| !is_line(line)), None, "of {out}"),
+            _ => {}
         }
     }
 
@@ -607,14 +653,21 @@ fn ollama(to: &mut Writer<'_>, say: &Say) {
         let head = format!(r#""model":"m","created_at":"2025-06-01T10:00:00.{number:06}Z""#);
         to.data(&format!(r#"{{{head},"message":{{"role":"assistant",{message}}},"done":{rest}}}"#));
     };
+    let mut last = to.waiting.pop();
+    if !matches!(say, Say::Usage(_))
+        && let Some(content) = last.take()
+    {
+        line(to, &content, "false");
+    }
     match say {
         Say::Text(Kind::Reasoning, text) => {
             let text = to.string(text);
             line(to, &format!(r#""content":"","thinking":{text}"#), "false");
         }
+        // It may be the last, and come with the end.
         Say::Text(Kind::Output, text) => {
             let text = to.string(text);
-            line(to, &format!(r#""content":{text}"#), "false");
+            to.waiting.push(format!(r#""content":{text}"#));
         }
         Say::Call(number, pieces) => {
             let arguments = pieces.concat();
@@ -625,7 +678,8 @@ fn ollama(to: &mut Writer<'_>, say: &Say) {
         }
         Say::Novelty => to.data(r#"{"model":"m","novelty":{"a":[1.50,"b"]},"done":false}"#),
         Say::Usage(_) => {
-            line(to, r#""content":"""#, r#"true,"done_reason":"stop","eval_count":9"#);
+            let content = last.unwrap_or_else(|| r#""content":"""#.to_owned());
+            line(to, &content, r#"true,"done_reason":"stop","eval_count":9"#);
         }
         Say::End | Say::Comment => {}
     }

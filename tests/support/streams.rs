@@ -41,7 +41,9 @@ pub struct Framed {
     pub glued: bool,
     /// There are values by themselves and elements of an array.
     pub mixed: bool,
-    /// The size of the largest frame, in bytes.
+    /// Fields follow JSON.
+    pub handed_over: bool,
+    /// The size of the largest frame or its data, in bytes. Bytes that are no UTF-8 become three each.
     pub largest: usize,
 }
 
@@ -194,7 +196,9 @@ pub fn read_frames(
         framed.glued |=
             line && frame.event.is_some() && frame.terminated && !frame.raw.ends_with(b"\n");
         forms[usize::from(line)] |= frame.form != Form::Sse;
-        framed.largest = framed.largest.max(frame.raw.len());
+        framed.handed_over |= frame.form == Form::Sse && forms.contains(&true);
+        let data = frame.event.as_ref().map_or(0, |event| event.data.len());
+        framed.largest = framed.largest.max(frame.raw.len()).max(data);
         let reading = reader.read(frame);
         check_places(&reading, frame.event.as_ref().map_or("", |event| event.data));
         decoded.take(&reading);

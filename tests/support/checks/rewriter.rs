@@ -69,9 +69,10 @@ pub fn check(input: &[u8]) {
     if framed.bare && has_blank_line(&stream) {
         return;
     }
-    // So may the first line that holds several values, or a part of one: then what is bad ends elsewhere.
+    // So may the first line that holds several values, or a part of one, and fields behind a value that is not
+    // closed: then what is bad ends elsewhere.
     let bad = before.answer.malformed > 0 || before.answer.comments > 0;
-    if framed.mixed || framed.glued && bad {
+    if framed.mixed || (framed.glued || framed.handed_over) && bad {
         return;
     }
     same("once", &before, &once.decoded(settings.reader()));

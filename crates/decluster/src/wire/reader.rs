@@ -279,7 +279,6 @@ impl Reader {
             return;
         }
         self.damage.run = 0;
-        self.damage.run = 0;
         if self.dialect.is_none() && !self.foreign {
             match detect::sign(name, &event) {
                 Sign::Ours(dialect) => {
