@@ -201,25 +201,25 @@ impl Reader {
             reading.role = Role::Hurry;
         } else {
             let mut tape = self.tape.take().unwrap_or_default();
-            self.json(name, data, frame, &mut tape, reading);
+            let at = text.as_ptr().addr() - data.as_ptr().addr();
+            self.json(name, text, at, frame, &mut tape, reading);
             tape.shrink();
             self.tape = Some(tape);
         }
     }
 
-    /// Reads data that should be JSON.
+    /// Reads a text that should be JSON and stands at `at` in the data.
     #[inline(never)]
     fn json<'a>(
         &mut self,
         name: &str,
-        data: &'a str,
+        text: &'a str,
+        at: usize,
         frame: &Frame<'_>,
         tape: &mut Tape,
         reading: &mut Reading<'a>,
     ) {
         let bare = frame.form != Form::Sse;
-        let text = data.trim_matches(JSON_BLANKS);
-        let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
         let error = match tape.parse(text) {
             Ok(()) => {
                 let value = Value::of(text, at, tape);

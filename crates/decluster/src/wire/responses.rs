@@ -71,7 +71,6 @@ impl Decode for Responses {
         }
         let number = event.present("sequence_number");
         reading.number = number.and_then(|n| Some((n.number()?, n.span())));
-        reading.boundary = BOUNDARIES.contains(&kind);
         if let Some(stem) = kind.strip_suffix(".delta")
             && let Some(channel) = text_channel(stem)
         {
@@ -180,6 +179,7 @@ impl Responses {
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
+        reading.boundary = BOUNDARIES.contains(&kind);
         let object = |key: &str| event.get(key).map(|v| v.object()).unwrap_or_default();
         match kind {
             "response.created" => self.start(&object("response"), common, reading),
