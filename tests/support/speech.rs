@@ -64,7 +64,7 @@ const ONCE: [&str; 20] = [
     r#""finishReason":"STOP""#,
     r#""type":"content-start""#,
     r#""done":true"#,
-    r#""eval_count":"#,
+    r#""eval_count":9"#,
     r#""toolUse":"#,
     r#""stopReason":"#,
     r#""novelty":"#,
@@ -653,14 +653,21 @@ fn ollama(to: &mut Writer<'_>, say: &Say) {
         let head = format!(r#""model":"m","created_at":"2025-06-01T10:00:00.{number:06}Z""#);
         to.data(&format!(r#"{{{head},"message":{{"role":"assistant",{message}}},"done":{rest}}}"#));
     };
+    let mut last = to.waiting.pop();
+    if !matches!(say, Say::Usage(_))
+        && let Some(content) = last.take()
+    {
+        line(to, &content, "false");
+    }
     match say {
         Say::Text(Kind::Reasoning, text) => {
             let text = to.string(text);
             line(to, &format!(r#""content":"","thinking":{text}"#), "false");
         }
+        // It may be the last, and come with the end.
         Say::Text(Kind::Output, text) => {
             let text = to.string(text);
-            line(to, &format!(r#""content":{text}"#), "false");
+            to.waiting.push(format!(r#""content":{text}"#));
         }
         Say::Call(number, pieces) => {
             let arguments = pieces.concat();
@@ -671,7 +678,8 @@ fn ollama(to: &mut Writer<'_>, say: &Say) {
         }
         Say::Novelty => to.data(r#"{"model":"m","novelty":{"a":[1.50,"b"]},"done":false}"#),
         Say::Usage(_) => {
-            line(to, r#""content":"""#, r#"true,"done_reason":"stop","eval_count":9"#);
+            let content = last.unwrap_or_else(|| r#""content":"""#.to_owned());
+            line(to, &content, r#"true,"done_reason":"stop","eval_count":9"#);
         }
         Say::End | Say::Comment => {}
     }
