@@ -20,6 +20,7 @@ from . import _demo, _simulate
 from ._core import Block, Segmenter, __version__
 from ._errors import DeclusterError
 from ._files import fail, open_named
+from ._settings import setting
 from ._types import Dialect
 from ._verbs import Answer, collect
 
@@ -74,6 +75,14 @@ def _parser() -> argparse.ArgumentParser:
         choices=get_args(Dialect),
         help="do not tell the dialect from the data",
     )
+    decode.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="NAME=VALUE",
+        help="how to read tags: starts_inside=true, think_tags=all; may be repeated",
+    )
     decode.add_argument("--text", action="store_true", help="texts in full, not as hashes")
     decode.add_argument("--json", action="store_true", help="as JSON (there is no other form yet)")
     decode.set_defaults(run=_decode)
@@ -112,7 +121,9 @@ def _decode(options: argparse.Namespace) -> int:
     for name in options.files:
         try:
             with open_named(name) as file:
-                answer = collect(_chunks(file), framing="bytes", dialect=options.dialect)
+                answer = collect(
+                    _chunks(file), framing="bytes", dialect=options.dialect, **dict(options.set)
+                )
         except (OSError, DeclusterError) as error:
             code = fail(name, error)
             continue

@@ -62,10 +62,13 @@ def _plain(value: Any) -> Any:
 
 def _merge(own: Any, said: Any) -> Any:
     if isinstance(own, dict) and isinstance(said, dict):
-        return {
-            key: _merge(member, said[key]) if isinstance(key, str) and key in said else member
+        # A key that is no string was never said; one that was and is not any more is gone.
+        kept = {
+            key: _merge(member, said[key]) if isinstance(key, str) else member
             for key, member in own.items()
+            if not isinstance(key, str) or key in said
         }
+        return kept | {key: member for key, member in said.items() if key not in kept}
     if isinstance(own, (list, tuple)) and isinstance(said, list) and len(own) == len(said):
         members = map(_merge, own, said)
         return list(members) if isinstance(own, list) else tuple(members)

@@ -14,7 +14,6 @@ from ._core import (
     PRESETS,
     PROFILES,
     STALL_LIMITS_MS,
-    Engine,
     Row,
     Simulated,
     Study,
@@ -22,6 +21,7 @@ from ._core import (
 )
 from ._errors import DeclusterError
 from ._files import complain, fail, open_named
+from ._settings import setting
 
 DESCRIPTION = """\
 Runs the engine over arrival traces on a virtual clock, which takes no time, and prints how
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set",
         action="append",
         default=[],
-        type=_setting,
+        type=setting,
         metavar="NAME=VALUE",
         help="any parameter, times in seconds: max_delay=0.8; may be repeated",
     )
@@ -251,25 +251,6 @@ def _json(study: Study, settings: dict[str, Any], outcomes: list[Outcome]) -> st
         indent=2,
         ensure_ascii=False,
     )
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    """`NAME=VALUE`, with the value as the parameter takes it."""
-    name, equals, value = text.partition("=")
-    parameter = next((row for row in PARAMETERS if row.name == name), None)
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    if parameter is None:
-        names = " ".join(row.name for row in PARAMETERS)
-        raise argparse.ArgumentTypeError(f"no parameter {name!r}; there are: {names}")
-    taken: Any = value
-    with suppress(ValueError):
-        taken = type(parameter.default)(value)
-    try:
-        Engine(**{name: taken})
-    except (TypeError, DeclusterError) as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return name, taken
 
 
 def _seconds(text: str) -> float:

@@ -72,7 +72,8 @@ def _open(source: Any) -> tuple[Iterator[Any], object]:
     if isinstance(source, Mapping):
         raise TypeError(
             f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
-            "and give response.iter_lines()"
+            'and give response.iter_lines(), or of boto3 response["stream"]; '
+            "usage() reads finished answers"
         )
     if inspect.ismethod(source) or inspect.isfunction(source):
         raise TypeError(f"{source.__name__} is a function: call it, as in response.iter_lines()")

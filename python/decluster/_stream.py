@@ -10,7 +10,7 @@ import threading
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from ._core import PENDING, Feed, Flow
 from ._source import Source
@@ -26,6 +26,8 @@ class Stream(Generic[T]):
 
     `next` may be called from several threads. Nothing is read before the first `next`.
     """
+
+    _unread = "nothing of it is known"
 
     def __init__(self, flow: Flow, feed: Feed, source: Source, background: bool) -> None:
         self._flow = flow
@@ -182,9 +184,10 @@ class Stream(Generic[T]):
         if self._flow.unrecognised():
             self._warned = True
             warnings.warn(
-                "decluster does not recognise this stream and passes it on as it is, unpaced"
+                "decluster does not recognise this stream"
                 + (f" ({reason})" if (reason := self._flow.reason()) else "")
-                + ". The dialects are openai-chat, openai-responses and incident.",
+                + f": {self._unread}. The dialects are {', '.join(get_args(Dialect))}; dialect= "
+                "names one.",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -192,6 +195,8 @@ class Stream(Generic[T]):
 
 class WrappedStream(Stream[T]):
     """The stream that was given, re-cut and paced: items of the same type and dialect."""
+
+    _unread = "it passes as it is, unpaced"
 
 
 class PieceStream(Stream[T]):

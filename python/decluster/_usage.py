@@ -53,8 +53,9 @@ class Usage(Tokens):
 def usage(body: Any) -> Usage:
     """What a finished (not streamed) response cost and says, whatever the provider.
 
-    `body` is JSON as `bytes` or `str`, what `json.loads` made of it, or an SDK's response object
-    (one with `model_dump()` or `to_dict()`). A response that reports an error is read: see `error`.
+    `body` is JSON as `bytes` or `str`, what `json.loads` made of it, the response of an HTTP client
+    (its `content` is read), or an SDK's response object (one with `model_dump()` or `to_dict()`). A
+    response that reports an error is read: see `error`.
 
     Raises `BodyError`, a `ValueError`, for what is no response, and `TypeError` for what cannot be
     JSON.
@@ -84,6 +85,9 @@ def tokens_of(found: dict[str, Any] | None) -> Tokens | None:
 def _json(body: Any) -> bytes:
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body)
+    content = getattr(body, "content", None)
+    if isinstance(content, bytes):
+        return content
     if isinstance(body, str):
         # Half a character cannot be UTF-8: the core says where it stands.
         return body.encode("utf-8", "surrogatepass")

@@ -201,14 +201,18 @@ def collect(
     framing: Framing | None = None,
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
-    max_event_bytes: int | None = None,
+    **parameters: Unpack[Parameters],
 ) -> Answer:
     """Reads a stream to its end without pacing, in the caller's thread: for batch jobs.
 
-    Raises the source's own error, or `TooLarge`.
+    Of the parameters only those count that say how to read: `max_event_bytes`, `think_tags`,
+    `starts_inside`, `think_reopens`, `think_copies`.
+
+    Raises the source's own error, and then gives no part of the answer (loop over `pieces` to have
+    it), or `TooLarge`.
     """
     opened = Source(source, closer)
-    collector = Collector(framing=framing, dialect=dialect, max_event_bytes=max_event_bytes)
+    collector = Collector(framing=framing, dialect=dialect, **parameters)
     try:
         for item in opened.iterator:
             collector.push(item)

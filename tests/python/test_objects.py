@@ -200,3 +200,17 @@ def test_items_of_other_types_are_refused_by_name() -> None:
     for item, name in [(7, "int"), (["x"], "list"), (("a", "b"), "tuple"), ((1, {}), "tuple")]:
         with pytest.raises(TypeError, match=f"gave a {name}"):
             list(decluster.wrap([item]))  # type: ignore[call-overload]
+
+
+def test_a_call_beside_text_is_handed_out_once() -> None:
+    call = {"functionCall": {"name": "f", "args": {"blob": b"x"}}}
+    parts = [{"text": TEXT}, call]
+    event = {"candidates": [{"index": 0, "content": {"parts": parts}}], "usageMetadata": {"a": 1}}
+    out = list(decluster.wrap([event], pace="off"))
+    assert len(out) > 1
+    parts_of = [item["candidates"][0]["content"]["parts"] for item in out]
+    assert [parts[1] for parts in parts_of[:-1]] == [{"text": ""}] * (len(out) - 1)
+    assert parts_of[-1][1] == call
+    assert "".join(parts[0]["text"] for parts in parts_of) == TEXT
+    # A copy lacks what stands on the last one; it has no null that the provider never sends.
+    assert ["usageMetadata" in item for item in out] == [False] * (len(out) - 1) + [True]

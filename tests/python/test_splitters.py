@@ -43,11 +43,14 @@ def test_a_raw_separator_that_the_splitter_took_is_put_back(separator: str) -> N
 
 
 # open-metadata/OpenMetadata#29531, Moyf/moys-asr-workflow#132
-def test_text_read_as_latin_1_is_told_by_a_repair() -> None:
+def test_text_read_as_latin_1_is_told() -> None:
     # U+00C5 is the bytes C3 85, and 85 is a line end to `str.splitlines` once it is a character.
     lines = stream("\xc5b").encode().decode("latin-1").splitlines()
     assert len(lines) == len(stream("x").splitlines()) + 1
-    agrees(lines, "Before. \xc3\u2028b", 1)
+    answer = decluster.collect(lines)
+    assert (answer.output, answer.verdict, answer.malformed) == ("Before. ", "complete", 1)
+    assert answer.reason is not None
+    assert "Latin-1" in answer.reason
     agrees(stream("\xc5b").encode().splitlines(), "Before. \xc5b", 0)
 
 

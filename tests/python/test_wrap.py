@@ -550,3 +550,18 @@ def test_an_unknown_dialect_or_framing_is_refused() -> None:
         decluster.wrap(LINES, framing="words")  # type: ignore[call-overload]
     with pytest.raises(decluster.ConfigError, match="unit = whole"):
         decluster.wrap(LINES, unit="whole")
+
+
+def test_multi_line_data_is_lines() -> None:
+    lines = ["data: {", 'data: "choices":[{"index":0,"delta":{"content":"Hi."}}]', "data: }", ""]
+    assert list(decluster.wrap([*lines, "data: [DONE]", ""])) == [*lines, "data: [DONE]", ""]
+    assert decluster.collect(lines).output == "Hi."
+
+
+def test_collect_knows_about_tags() -> None:
+    lines = [b'data: {"choices":[{"delta":{"content":"<think>a</think>b"}}]}', b""]
+    assert decluster.collect(lines).reasoning == "a"
+    assert decluster.collect(lines, think_tags="off").output == "<think>a</think>b"
+    assert decluster.collect(lines, starts_inside=True).output == "b"
+    with pytest.raises(TypeError, match="starts_inside takes True or False"):
+        decluster.collect(lines, starts_inside="on")  # type: ignore[arg-type]

@@ -45,6 +45,31 @@ fn with_pace_and_segment_off_the_bytes_are_the_same() {
 }
 
 #[test]
+fn with_pace_and_segment_off_events_come_one_by_one_and_are_counted() {
+    let mut now = Nanos::ZERO;
+    let off = config("block", "off", "off");
+    let mut rewriter = Rewriter::new(&off, RewriterOptions::default(), now).unwrap();
+    // Half a character stays in the string that it came in.
+    let events = [delta("a\\ud83d"), ": ping\n".to_owned(), delta("\\ude00 b"), delta("c")];
+    rewriter.push(now, events.concat().as_bytes()).unwrap();
+    assert!(rewriter.stats().queued_bytes > events.concat().len() as u64);
+    for event in &events {
+        assert_eq!(rewriter.poll(now), Rewritten::Bytes(event.as_bytes()));
+    }
+    assert_eq!(rewriter.poll(now), Rewritten::NeedInput);
+    now = now.after(Nanos::from_millis(1));
+    rewriter
+        .push(now, event(r#"{"choices":[{"index":7,"delta":{"con"#).trim_end().as_bytes())
+        .unwrap();
+    assert_eq!(rewriter.poll(now), Rewritten::NeedInput);
+    let stats = rewriter.stats();
+    assert_eq!((stats.deltas, stats.pieces, stats.bytes_in, stats.bytes_out), (3, 3, 8, 8));
+    assert_eq!((stats.queued_bytes, stats.max_delay), (0, Nanos::ZERO));
+    rewriter.cancel(Cancel::Drop);
+    assert_eq!(rewriter.poll(now), Rewritten::Finished);
+}
+
+#[test]
 fn a_delta_is_cut_at_blocks_and_only_its_text_changes() {
     let stream = event(
         r#"{"id":"a", "choices":[{"index":0,"delta":{"content":"First we look at this. Then \"that\" … and more."},"finish_reason":null}],"x":1.50}"#,
@@ -181,6 +206,22 @@ fn json_that_was_ascii_stays_ascii() {
         read([&out[..]], None).text(0, Kind::Output)
             == "Naïve words come first. Then 🦀 and the rest."
     );
+}
+
+#[test]
+fn an_event_leaves_with_all_of_its_last_line_end() {
+    let stream = chat().replace('\n', "\r\n");
+    let off = config("block", "off", "off");
+    let settings =
+        [off, config("block", "off", "semantic"), config("word", "adaptive", "semantic")];
+    for config in settings {
+        // An event a chunk: each must be whole before the next one comes.
+        let chunks = stream.split_inclusive("\r\n\r\n").map(str::as_bytes);
+        let (out, _) = run(&config, chunks, Nanos::from_millis(5_000));
+        for bytes in out {
+            assert!(bytes.ends_with(b"\r\n"), "{}", String::from_utf8_lossy(&bytes));
+        }
+    }
 }
 
 #[test]

@@ -227,13 +227,16 @@ fn drain(decoder: &mut impl Decode, show: &mut impl FnMut(&Frame<'_>)) -> Result
     Ok(())
 }
 
-/// How many cases a property test runs: `usual`, or what `PROPTEST_CASES` says.
+/// How many cases a property test runs: `usual`, or if `PROPTEST_CASES` is set as many times that as it is
+/// times the 300 of most tests. So those whose cases are large take no longer than the others.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "tests may read the environment")]
 pub fn cases(usual: u32) -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    asked.unwrap_or(usual)
+    asked.map_or(usual, |asked: u32| (u64::from(usual) * u64::from(asked) / USUAL).max(1) as u32)
 }
+
+const USUAL: u64 = 300;
 
 /// Says on standard error that a test, or a part of it, did not run. It writes past the test runner, which
 /// shows nothing of a test that passes: a skipped one must not look like a passed one.

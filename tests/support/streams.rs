@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use decluster::Kind;
 use decluster::frames::Frames;
 use decluster::sse::{Form, Frame, TooLarge};
-use decluster::wire::{Answer, Dialect, Part, Reader, Reading, Text, ToolCall, Verdict};
+use decluster::wire::{Answer, Dialect, Part, Reader, Reading, Text, ToolCall, Verdict, With};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -229,6 +229,7 @@ pub fn check_places(reading: &Reading<'_>, data: &str) {
         }
     }
     for (span, with) in &reading.rest {
+        let with = if let With::Json(json) = with { json } else { "null" };
         for json in [&data[span.clone()], with] {
             assert!(serde_json::from_str::<&RawValue>(json).is_ok(), "{json} is no value");
         }

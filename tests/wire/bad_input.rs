@@ -199,12 +199,7 @@ fn rewrites_read_back(bytes: &[u8]) {
                 span: t.span.clone(),
                 with: With::Text { text: &t.text, ascii: t.ascii },
             })
-            .chain(
-                reading
-                    .rest
-                    .iter()
-                    .map(|(s, with)| Edit { span: s.clone(), with: With::Json(with) }),
-            )
+            .chain(reading.rest.iter().map(|(s, with)| Edit { span: s.clone(), with: *with }))
             .collect();
         let data = splice(event.data, &mut edits);
         if is_complete(event.data) {

@@ -4,6 +4,7 @@
 
 use decluster::wire::{Part, Reader, Tags, Think};
 use decluster::{Collector, Config, Event, Kind, Nanos, Rewriter, RewriterOptions, Rewritten};
+use decluster_tests::rewriting::run;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::json;
@@ -125,6 +126,8 @@ fn tags_after_visible_text_are_text_unless_asked_for() {
 fn a_closing_tag_that_nothing_opened_turns_what_was_output() {
     let (reasoning, output, turned) = meaning(Think::default(), &["So it is.</th", "ink>Yes."]);
     assert_eq!((reasoning.as_str(), output.as_str(), turned), ("So it is.", "Yes.", true));
+    let quoted = "Close it with `</think>`, she said.";
+    assert_eq!(of(quoted), pair("", quoted));
     let once = of("a</think>b</think>c");
     assert_eq!(once, pair("a", "b</think>c"));
     let inside = Think { starts_inside: true, ..Think::default() };
@@ -225,21 +228,8 @@ fn pieces_have_no_tags_and_say_where_output_was_reasoning() {
 }
 
 fn rewritten(config: &Config, stream: &str) -> String {
-    let mut now = Nanos::ZERO;
-    let mut rewriter = Rewriter::new(config, RewriterOptions::default(), now).unwrap();
-    for chunk in stream.split_inclusive("\n\n") {
-        rewriter.push(now, chunk.as_bytes()).unwrap();
-    }
-    rewriter.finish(now);
-    let mut out = Vec::new();
-    loop {
-        match rewriter.poll(now) {
-            Rewritten::Bytes(bytes) => out.extend_from_slice(bytes),
-            Rewritten::Wait(at) => now = at,
-            Rewritten::Finished => return String::from_utf8(out).unwrap(),
-            other => panic!("{other:?}"),
-        }
-    }
+    let events = stream.split_inclusive("\n\n").map(str::as_bytes);
+    String::from_utf8(run(config, events, Nanos::ZERO).0.concat()).unwrap()
 }
 
 /// The content strings of a stream's events.
@@ -261,7 +251,8 @@ fn a_tag_leaves_in_one_piece_in_its_own_field() {
             "First this is looked at.",
             " Then that.",
             "</think>",
-            "So it is. And that is all."
+            "So",
+            " it is. And that is all."
         ]
     );
 }

@@ -375,6 +375,7 @@ impl Engine {
     /// Queues [`Event::Reclassified`], whether it fits or not.
     #[cfg(feature = "wire")]
     pub(crate) fn admit_reclassified(&mut self, now: Nanos, index: u32) {
+        self.end_block(now);
         self.queue_mark(now, Item::Reclassified(index), false);
     }
 

@@ -89,7 +89,9 @@ fn of_first(item: &[u8]) -> Option<Framing> {
 fn of_two(first: &[u8], second: &[u8]) -> Framing {
     let line = ends(second) == Ends::None && (begins_line(second) || is_foreign(first));
     let pretty = is_brackets(first) && ends(second) == Ends::None && continues_pretty(second);
-    if second.is_empty() || line && could_be_line(first) || pretty {
+    // A chunk is hardly ever cut just before what looks like a field; lines begin like that, each of them.
+    let fields = ends(second) == Ends::None && field(first).is_some() && field(second).is_some();
+    if second.is_empty() || line && could_be_line(first) || pretty || fields {
         Framing::Lines
     } else {
         Framing::Bytes
@@ -193,6 +195,7 @@ mod tests {
             &["data: {oops", ""],
             &["data: {'a': 1}", ""],
             &["{\"a\":1}", "{\"a\":2}"],
+            &["data: {", "data: \"choices\":[]"],
             &["{\"a\":1}"],
             &["<html>", ""],
             &["<html>", "<body>"],

@@ -5,6 +5,7 @@
 //! as they are and travel through the engine as marks, so they keep their place. Comments and pings go at
 //! once. What is not understood is passed on unchanged.
 
+mod passed;
 mod template;
 
 use crate::config::Config;
@@ -19,6 +20,8 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
+use passed::Passed;
 use template::{Object, Other, Sink, Templates};
 
 /// Re-cuts and paces one stream. Feed it bytes or lines, poll it as an [`Engine`].
@@ -53,6 +56,8 @@ pub struct Rewriter {
     reader: wire::Reader,
     engine: Engine,
     templates: Templates,
+    /// Events as they came, where both pacing and segmenting are off: nothing is put into the engine.
+    passed: Option<Passed>,
     urgent: Urgent,
     /// Input waits undecoded because there was no room for it.
     behind: bool,
@@ -166,6 +171,7 @@ impl Rewriter {
             reader: wire::Reader::new(options.dialect).with_think(config.think()),
             engine: Engine::new(config, now),
             templates: Templates::new(verbatim, options),
+            passed: (verbatim && !options.pieces).then(Passed::default),
             urgent: Urgent::default(),
             behind: false,
             flushing: false,
@@ -254,6 +260,7 @@ impl Rewriter {
                 self.decoder = Frames::new(0);
                 self.urgent = Urgent::default();
                 self.templates.clear();
+                self.passed.as_mut().map(Passed::clear);
                 self.engine.cancel(Cancel::Drop);
             }
         }
@@ -274,9 +281,11 @@ impl Rewriter {
         self.ended
     }
 
-    /// Counters of the engine.
+    /// Counters of the engine. With both pacing and segmenting off each delta is a piece, and tokens are not
+    /// estimated.
     pub fn stats(&self) -> Stats {
-        self.engine.stats()
+        let stats = self.engine.stats();
+        self.passed.as_ref().map_or(stats, |passed| passed.stats(stats))
     }
 
     /// What the stream amounts to so far; the verdict comes at the end.
@@ -303,6 +312,9 @@ impl Rewriter {
                     done: self.done(),
                 },
             },
+            Step::Passed(range) => {
+                Rewritten::Bytes(self.passed.as_ref().map_or(&[], |passed| passed.bytes(range)))
+            }
             Step::Piece(piece) => Rewritten::Piece(piece.with_text(&self.text)),
             Step::Other => Rewritten::Other { name: &self.other.name, data: &self.other.data },
             Step::Event(event) => Rewritten::Event(event),
@@ -336,6 +348,9 @@ impl Rewriter {
             // There may be room again for what waits, be it the end.
             if self.behind || (self.ending && !self.ended) {
                 self.pump(now);
+            }
+            if let Some(range) = self.passed.as_mut().and_then(Passed::next) {
+                return Step::Passed(range);
             }
             self.out.clear();
             if let Some(frame) = self.urgent.pop() {
@@ -402,6 +417,12 @@ impl Rewriter {
             match self.decoder.poll() {
                 Ok(Some(frame)) => {
                     let reading = self.reader.read(&frame);
+                    // Parsed events go the long way: the caller is told which they are.
+                    let object = matches!(frame.form, Form::Object(_));
+                    if let Some(passed) = self.passed.as_mut().filter(|_| !object) {
+                        passed.push(&frame, &reading);
+                        continue;
+                    }
                     let mut intake = Intake {
                         options: self.options,
                         engine: &mut self.engine,
@@ -452,8 +473,9 @@ impl Rewriter {
     }
 
     fn has_room(&self) -> bool {
+        let passed = self.passed.as_ref().map_or(0, Passed::queued);
         self.engine.wants_input()
-            && self.templates.bytes() + self.urgent.bytes < self.max_queue_bytes
+            && self.templates.bytes() + self.urgent.bytes + passed < self.max_queue_bytes
     }
 
     fn check(&self, bytes: usize, fits: bool) -> Result<(), RewriterError> {
@@ -507,10 +529,11 @@ struct UrgentFrame {
 
 impl Urgent {
     fn push(&mut self, frame: &Frame<'_>) {
-        self.bytes += frame.raw.len() + URGENT_OVERHEAD;
+        let raw = frame.kept();
+        self.bytes += raw.len() + URGENT_OVERHEAD;
         let event = frame.event.as_ref().filter(|_| matches!(frame.form, Form::Object(_)));
         self.frames.push_back(UrgentFrame {
-            raw: frame.raw.to_vec(),
+            raw,
             form: frame.form,
             led: frame.led,
             name: event.map_or(String::new(), |event| event.name.to_owned()),
@@ -663,12 +686,13 @@ fn rest_of(frame: &Frame<'_>, reading: &Reading<'_>) -> usize {
     // Several texts may stand in one string.
     spans.sort_by_key(|span| span.start);
     spans.dedup();
-    frame.raw.len().saturating_sub(spans.into_iter().map(core::ops::Range::len).sum())
+    frame.raw.len().saturating_sub(spans.into_iter().map(Range::len).sum())
 }
 
 /// What `poll` does next, without borrowing anything.
 enum Step {
     Bytes,
+    Passed(Range<usize>),
     Piece(Piece<'static>),
     Event(Event),
     Other,

@@ -79,6 +79,9 @@ pub struct Frame<'a> {
     pub event: Option<Event<'a>>,
     /// `raw` begins with the LF of a CRLF whose CR ended the frame before.
     pub led: bool,
+    /// `raw` ends with the CR of a CRLF whose LF has come, too, and begins the next frame. Unlike all else this
+    /// depends on how the input was cut: whoever sends frames on need not keep a reader waiting for the LF.
+    pub split: bool,
     /// `raw` begins with the stream's byte order mark, which is no part of the first line.
     pub marked: bool,
     /// How many comment lines are in it.
@@ -349,7 +352,7 @@ impl Decoder {
                 return if self.block.open { Step::More } else { Step::Frame };
             }
             Field::Data => self.block.add_data(&self.buf[self.start..], self.start, value),
-            Field::Event => self.block.name = lossy(text),
+            Field::Event => self.block.set_name(text),
             Field::Id => {
                 self.block.own_id = true;
                 if !text.contains(&0) {
@@ -422,25 +425,27 @@ impl Decoder {
         self.start = self.line;
         self.handed = true;
         let led = mem::take(&mut self.led);
+        let split = self.after_cr && self.buf.get(self.line) == Some(&b'\n');
         let marked = mem::take(&mut self.marked);
         if terminated && let Some(id) = self.block.id.take() {
             self.id = id;
         }
         // A single line is validated only here, and copied only if it is not valid UTF-8.
-        if let Data::One(range) = &self.block.data
-            && core::str::from_utf8(&raw[range.clone()]).is_err()
-        {
-            self.block.data = Data::Joined(lossy(&raw[range.clone()]));
-        }
-        let (data, data_range) = match &self.block.data {
-            Data::None => (None, None),
-            Data::One(range) => {
-                (core::str::from_utf8(&raw[range.clone()]).ok(), Some(range.clone()))
+        let mut line = None;
+        if let Data::One(range) = &self.block.data {
+            let bytes = &raw[range.clone()];
+            match core::str::from_utf8(bytes) {
+                Ok(text) => line = Some((text, range.clone())),
+                Err(_) => self.block.data = Data::Joined(lossy(bytes)),
             }
-            Data::Joined(text) => (Some(text.as_str()), None),
+        }
+        let (data, data_range) = match (line, &self.block.data) {
+            (Some((text, range)), _) => (Some(text), Some(range)),
+            (None, Data::Joined(text)) => (Some(text.as_str()), None),
+            (None, _) => (None, None),
         };
         let event = data.map(|data| Event {
-            name: if self.block.name.is_empty() { MESSAGE } else { &self.block.name },
+            name: if self.block.named { &self.block.name } else { MESSAGE },
             data,
             id: &self.id,
             retry: self.block.retry,
@@ -450,7 +455,7 @@ impl Decoder {
         let stray = self.block.stray.clone().map(|range| &raw[range]);
         let comments = self.block.comments;
         let form = Form::Sse;
-        Ok(Some(Frame { raw, event, led, marked, comments, terminated, bare, stray, form }))
+        Ok(Some(Frame { raw, event, led, split, marked, comments, terminated, bare, stray, form }))
     }
 
     fn fail(&mut self) -> TooLarge {
@@ -460,6 +465,17 @@ impl Decoder {
 }
 
 impl Frame<'_> {
+    /// The bytes to keep of the frame: with the LF that belongs to its last line end, if that has come.
+    #[cfg(feature = "wire")]
+    pub(crate) fn kept(&self) -> Vec<u8> {
+        let mut raw = Vec::with_capacity(self.raw.len() + 1);
+        raw.extend_from_slice(self.raw);
+        if self.split {
+            raw.push(b'\n');
+        }
+        raw
+    }
+
     /// The frame without the byte order mark, if it begins with it: to be sent on behind other frames, where the
     /// mark would make its first line another one.
     #[must_use]

@@ -199,6 +199,7 @@ impl Splitter {
             raw,
             event,
             led: false,
+            split: false,
             marked: false,
             comments: cut.comments,
             terminated: cut.terminated,

@@ -48,7 +48,7 @@ struct Slot {
     /// How many texts it has, and the number of the first.
     texts: u32,
     first_text: u64,
-    rest: Vec<(Range<usize>, &'static str)>,
+    rest: Vec<(Range<usize>, With<'static>)>,
     lead: Vec<Range<usize>>,
     /// Strings that are empty in every part that has not something of its own there.
     blanks: Vec<Range<usize>>,
@@ -244,9 +244,10 @@ impl Templates {
         };
         let named = self.options.pieces || matches!(frame.form, Form::Object(_));
         let name = frame.event.as_ref().filter(|_| named).map_or("", |event| event.name);
-        self.bytes += frame.raw.len() + OVERHEAD;
+        let raw = frame.kept();
+        self.bytes += raw.len() + OVERHEAD;
         self.slots.push_back(Slot {
-            raw: frame.raw.to_vec(),
+            raw,
             data,
             name: name.to_owned(),
             left,
@@ -407,10 +408,10 @@ impl Templates {
         }
         slot.blanks.iter().for_each(|span| put(span, string("", false)));
         if !first {
-            slot.lead.iter().for_each(|span| put(span, With::Json("null")));
+            slot.lead.iter().for_each(|span| put(span, With::Gone));
         }
         if slot.left > 0 {
-            slot.rest.iter().for_each(|(span, with)| put(span, With::Json(with)));
+            slot.rest.iter().for_each(|(span, with)| put(span, *with));
             if let Some((number, span)) = &slot.number {
                 let before = slot.number_before.unwrap_or_else(|| number.saturating_sub(1));
                 put(span, With::Number(before));

@@ -8,7 +8,9 @@ use core::ops::Range;
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) data: Data,
+    /// Of this event if it is [`named`](Self::named), or else of one before it.
     pub(super) name: String,
+    pub(super) named: bool,
     pub(super) id: Option<String>,
     pub(super) own_id: bool,
     pub(super) retry: Option<u64>,
@@ -32,12 +34,19 @@ pub(super) enum Data {
 impl Block {
     pub(super) fn clear(&mut self) {
         *self = Self { name: mem::take(&mut self.name), ..Self::default() };
-        self.name.clear();
     }
 
     /// Whether a line of this field would begin an event after the one in the block.
     pub(super) fn starts_anew(&self, field: Field) -> bool {
         matches!(field, Field::Data | Field::Event) && !matches!(self.data, Data::None)
+    }
+
+    pub(super) fn set_name(&mut self, name: &[u8]) {
+        self.named = !name.is_empty();
+        // Most have the name of the one before.
+        if self.name.as_bytes() != name {
+            self.name = lossy(name);
+        }
     }
 
     /// Adds a data line; `raw` begins at `start` of the buffer that `value` counts in.
@@ -71,23 +80,23 @@ pub(super) enum Field {
 
 impl Field {
     /// The field of a line that is not empty, and where its value begins.
+    ///
+    /// Of an unknown field it is not said where its value begins.
     pub(super) fn of(line: &[u8]) -> (Self, usize) {
-        let colon = memchr::memchr(b':', line);
-        let name = colon.unwrap_or(line.len());
-        let field = match &line[..name] {
-            b"" => Self::Comment,
-            b"data" => Self::Data,
-            b"event" => Self::Event,
-            b"id" => Self::Id,
-            b"retry" => Self::Retry,
-            _ => Self::Unknown,
+        let (field, rest) = match line {
+            [b'd', b'a', b't', b'a', rest @ ..] => (Self::Data, rest),
+            [b'e', b'v', b'e', b'n', b't', rest @ ..] => (Self::Event, rest),
+            [b'i', b'd', rest @ ..] => (Self::Id, rest),
+            [b'r', b'e', b't', b'r', b'y', rest @ ..] => (Self::Retry, rest),
+            rest => (Self::Comment, rest),
         };
-        let value = match colon {
-            None => name,
-            Some(_) if line.get(name + 1) == Some(&b' ') => name + 2,
-            Some(_) => name + 1,
+        let skip = match rest {
+            [b':', b' ', ..] => 2,
+            [b':', ..] => 1,
+            [] => 0,
+            _ => return (Self::Unknown, 0),
         };
-        (field, value)
+        (field, line.len() - rest.len() + skip)
     }
 }
 

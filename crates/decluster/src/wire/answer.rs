@@ -4,7 +4,8 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::json::Value;
+use super::json::{self, Value};
+use super::tape::Tape;
 use super::usage::{self, Tokens};
 
 /// The sum of a stream. Holds no reasoning or output text; memory is bounded by the limits below and
@@ -175,7 +176,7 @@ impl Answer {
     }
 
     /// The same for a JSON value: the text of a string, or what stands there.
-    pub(super) fn add_value(&mut self, choice: u32, place: usize, value: Option<Value<'_>>) {
+    pub(super) fn add_value(&mut self, choice: u32, place: usize, value: Option<Value<'_, '_>>) {
         let Some(value) = value else { return };
         if let Some(text) = value.string() {
             return self.add_arguments(choice, place, &text);
@@ -222,7 +223,7 @@ impl Answer {
     }
 
     /// Takes a usage object; the last one wins.
-    pub(super) fn take_usage(&mut self, usage: Value<'_>) {
+    pub(super) fn take_usage(&mut self, usage: Value<'_, '_>) {
         if !usage.text.starts_with('{') {
             return;
         }
@@ -233,8 +234,25 @@ impl Answer {
         }
     }
 
+    /// The same for an object that stands in no event.
+    pub(super) fn take_usage_text(&mut self, usage: &str) {
+        let mut tape = Tape::default();
+        if let Ok(usage) = Value::parse(usage, 0, &mut tape) {
+            self.take_usage(usage);
+        }
+    }
+
+    /// Keeps an error that is no JSON, as a JSON string.
+    pub(super) fn take_error_text(&mut self, error: &str) {
+        if self.error.is_none() {
+            let mut text = String::new();
+            json::write_string(error, false, &mut text);
+            self.error = Some(text);
+        }
+    }
+
     /// Keeps the error, if it is the first. Null, empty, false and 0 are no errors; says whether it is one.
-    pub(super) fn take_error(&mut self, error: Value<'_>) -> bool {
+    pub(super) fn take_error(&mut self, error: Value<'_, '_>) -> bool {
         if error.is_empty() || matches!(error.text, "false" | "0") {
             return false;
         }

@@ -38,13 +38,11 @@ impl Decode for Anthropic {
 
     fn read<'a>(
         &mut self,
-        name: &str,
-        event: &Object<'a>,
+        kind: &str,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let object = |key: &str| event.get(key).map(|v| v.object()).unwrap_or_default();
         let index = Value::index(event.get("index"));
         match kind {
@@ -79,7 +77,12 @@ impl Decode for Anthropic {
 
 impl Anthropic {
     /// The same message may be announced again. Another one means that a gateway started anew.
-    fn start<'a>(&mut self, message: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+    fn start<'a>(
+        &mut self,
+        message: &Object<'a, '_>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
         let id = message.string("id").unwrap_or_default();
         if let Some(before) = &self.id {
             if *before == id {
@@ -98,7 +101,7 @@ impl Anthropic {
     fn open<'a>(
         &mut self,
         index: u32,
-        block: &Object<'a>,
+        block: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -124,7 +127,7 @@ impl Anthropic {
     fn delta<'a>(
         &mut self,
         index: u32,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -147,7 +150,7 @@ impl Anthropic {
     /// The events before Messages.
     fn completion<'a>(
         &mut self,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -175,10 +178,10 @@ struct Overlay {
 }
 
 impl Overlay {
-    fn take(&mut self, usage: Value<'_>, answer: &mut Answer) {
+    fn take(&mut self, usage: Value<'_, '_>, answer: &mut Answer) {
         let usage = usage.object();
         for (key, value) in usage.members().filter(|(_, value)| !value.is_null()) {
-            let known = self.members.iter().position(|(known, _)| known == key);
+            let known = self.members.iter().position(|(known, _)| *known == key);
             let old = known.map_or(0, |at| self.members[at].1.len() + key.len());
             let bytes = self.bytes - old + key.len() + value.text.len();
             if bytes > USAGE_BYTES_MAX {
@@ -187,13 +190,11 @@ impl Overlay {
             self.bytes = bytes;
             match known {
                 Some(at) => value.text.clone_into(&mut self.members[at].1),
-                None => self.members.push((key.to_owned(), value.text.to_owned())),
+                None => self.members.push((key.into_owned(), value.text.to_owned())),
             }
         }
         let whole = json::write_object(self.members.iter().map(|(k, v)| (k.as_str(), v.as_str())));
-        if let Ok(usage) = Value::parse(&whole, 0) {
-            answer.take_usage(usage);
-        }
+        answer.take_usage_text(&whole);
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Bedrock {
     failed: bool,
 }
 
-pub(super) fn is_one(event: &Object<'_>) -> bool {
+pub(super) fn is_one(event: &Object<'_, '_>) -> bool {
     SIGNS.iter().chain(&EXCEPTIONS).any(|key| event.get(key).is_some_and(|v| v.is_compound()))
 }
 
@@ -34,14 +34,14 @@ impl Decode for Bedrock {
     fn read<'a>(
         &mut self,
         _: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
         for (key, value) in event.members() {
             let body = value.object();
             let index = Value::index(body.get("contentBlockIndex"));
-            match key {
+            match &*key {
                 "messageStart" => {
                     common.answer.choice(0);
                 }
@@ -66,7 +66,7 @@ impl Decode for Bedrock {
                     self.closed = true;
                     reading.role = Role::Hurry;
                 }
-                _ if EXCEPTIONS.contains(&key) => {
+                _ if EXCEPTIONS.contains(&&*key) => {
                     common.answer.take_error(value);
                     self.failed = true;
                     reading.role = Role::Hurry;
@@ -81,7 +81,7 @@ impl Bedrock {
     fn open<'a>(
         &mut self,
         index: u32,
-        body: &Object<'a>,
+        body: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -100,7 +100,7 @@ impl Bedrock {
     fn delta<'a>(
         &mut self,
         index: u32,
-        body: &Object<'a>,
+        body: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {

@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::chat::{REASONING_FIELDS, entry_text};
-use super::json::{self, Object, Value};
-use super::reader::{DEPTH_MAX, error_of};
+use super::json::{Object, Value};
+use super::reader::error_of;
+use super::tape::Tape;
 use super::think::{Inline, Think};
 use super::usage::{Tokens, gathered};
 use super::{Dialect, Part};
@@ -56,8 +57,6 @@ pub enum BodyError {
     NotJson(String),
     /// It is a stream of events: [`Reader`](super::Reader) and [`Collector`](crate::Collector) read those.
     Stream,
-    /// It nests deeper than 127 levels.
-    TooDeep,
     /// It is JSON of another kind than an object, or an array of other things than Gemini's.
     NotAnObject(&'static str),
     /// It is of no known dialect, has no `usage` and reports no error.
@@ -73,13 +72,11 @@ impl Body {
     pub fn read(json: &[u8]) -> Result<Self, BodyError> {
         let text = core::str::from_utf8(json).map_err(|e| BodyError::NotUtf8(e.valid_up_to()))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let whole = Value::parse(text, 0).map_err(|error| {
+        let mut tape = Tape::default();
+        let whole = Value::parse(text, 0, &mut tape).map_err(|error| {
             let stream = EVENT_STARTS.iter().any(|start| text.trim_start().starts_with(start));
             if stream { BodyError::Stream } else { BodyError::NotJson(error.to_string()) }
         })?;
-        if json::skeleton(whole.text).1 > DEPTH_MAX {
-            return Err(BodyError::TooDeep);
-        }
         let elements = if whole.text.starts_with('[') { whole.array() } else { Vec::from([whole]) };
         if elements.is_empty() {
             return Err(BodyError::NotAnObject("an empty array"));
@@ -105,7 +102,7 @@ impl Body {
     }
 
     /// Reads the body, or one element of Gemini's array: texts add up, of the rest the last counts.
-    fn element(&mut self, whole: Value<'_>, object: &Object<'_>) {
+    fn element(&mut self, whole: Value<'_, '_>, object: &Object<'_, '_>) {
         if let Some((dialect, _, read)) = DIALECTS.iter().find(|(_, is, _)| is(object)) {
             self.dialect = Some(*dialect);
             read(self, object);
@@ -123,13 +120,15 @@ impl Body {
             let message = || ERROR_MESSAGES.iter().any(|key| begins(object, key, '"'));
             (!said && message()).then_some(whole)
         };
-        if let Some(error) = error_of("message", whole, object).or_else(bare) {
+        if let Some(error) =
+            error_of("message", object.string("type").as_deref(), whole, object).or_else(bare)
+        {
             self.error.get_or_insert_with(|| error.text.to_owned());
         }
     }
 
     /// Reads a list of parts, or a string in its place, which is output.
-    fn parts(&mut self, list: Option<Value<'_>>, but: Option<What>) {
+    fn parts(&mut self, list: Option<Value<'_, '_>>, but: Option<What>) {
         let Some(list) = list else { return };
         if list.text.starts_with('"') {
             add(list, &mut self.output);
@@ -149,7 +148,7 @@ impl Body {
         }
     }
 
-    fn take(&mut self, what: What, value: Value<'_>) {
+    fn take(&mut self, what: What, value: Value<'_, '_>) {
         match what {
             What::Reasoning => add(value, &mut self.reasoning),
             What::Output => add(value, &mut self.output),
@@ -178,7 +177,7 @@ impl Body {
         }
     }
 
-    fn finished(&mut self, word: Option<Value<'_>>) {
+    fn finished(&mut self, word: Option<Value<'_, '_>>) {
         // Some write their enumerations as numbers.
         let Some(word) = word.filter(|word| !word.is_compound()) else { return };
         let word = word.string().map_or_else(|| word.text.to_owned(), Cow::into_owned);
@@ -194,7 +193,6 @@ impl fmt::Display for BodyError {
             Self::NotUtf8(at) => write!(f, "byte {at} of the body is not UTF-8"),
             Self::NotJson(why) => write!(f, "the body is not JSON: {why}"),
             Self::Stream => f.write_str("the body is a stream of events, not one JSON object"),
-            Self::TooDeep => write!(f, "the body nests deeper than {DEPTH_MAX} levels"),
             Self::NotAnObject(kind) => {
                 write!(f, "a response is an object, or Gemini's array of them; this is {kind}")
             }
@@ -211,7 +209,7 @@ impl fmt::Display for BodyError {
 
 impl core::error::Error for BodyError {}
 
-fn chat(body: &mut Body, response: &Object<'_>) {
+fn chat(body: &mut Body, response: &Object<'_, '_>) {
     let Some(choice) = first_choice(response.get("choices")) else { return };
     body.finished(choice.present("finish_reason"));
     if let Some(error) = choice.present("error").filter(|error| !error.is_empty()) {
@@ -247,7 +245,7 @@ fn chat(body: &mut Body, response: &Object<'_>) {
     }
 }
 
-fn responses(body: &mut Body, response: &Object<'_>) {
+fn responses(body: &mut Body, response: &Object<'_, '_>) {
     for item in response.get("output").map(|v| v.array()).unwrap_or_default() {
         let item = item.object();
         // A published form of the item has its text here, alone or in an object.
@@ -279,12 +277,12 @@ fn responses(body: &mut Body, response: &Object<'_>) {
     }
 }
 
-fn anthropic(body: &mut Body, response: &Object<'_>) {
+fn anthropic(body: &mut Body, response: &Object<'_, '_>) {
     body.parts(response.get("content"), None);
     body.finished(response.present("stop_reason"));
 }
 
-fn gemini(body: &mut Body, response: &Object<'_>) {
+fn gemini(body: &mut Body, response: &Object<'_, '_>) {
     let Some(candidate) = first_choice(response.get("candidates")) else {
         let feedback = first(response, &["promptFeedback", "prompt_feedback"]);
         let feedback = feedback.map(|v| v.object()).unwrap_or_default();
@@ -302,7 +300,7 @@ fn gemini(body: &mut Body, response: &Object<'_>) {
     }
 }
 
-fn ollama(body: &mut Body, response: &Object<'_>) {
+fn ollama(body: &mut Body, response: &Object<'_, '_>) {
     let message = member(response, &["message"]);
     // `generate` has no message.
     for (object, output) in [(&message, "content"), (response, "response")] {
@@ -316,13 +314,13 @@ fn ollama(body: &mut Body, response: &Object<'_>) {
     body.finished(response.present("done_reason"));
 }
 
-fn cohere(body: &mut Body, response: &Object<'_>) {
+fn cohere(body: &mut Body, response: &Object<'_, '_>) {
     let message = member(response, &["message"]);
     body.parts(message.get("content"), None);
     body.finished(response.present("finish_reason"));
 }
 
-fn bedrock(body: &mut Body, response: &Object<'_>) {
+fn bedrock(body: &mut Body, response: &Object<'_, '_>) {
     let content = member(response, &["output", "message"]).get("content").map(|v| v.array());
     for part in content.unwrap_or_default() {
         let part = part.object();
@@ -342,7 +340,7 @@ fn bedrock(body: &mut Body, response: &Object<'_>) {
 }
 
 /// Adds a string, the `text` of an object, or all of these in an array.
-fn add(value: Value<'_>, out: &mut String) {
+fn add(value: Value<'_, '_>, out: &mut String) {
     if value.text.starts_with('[') {
         value.array().into_iter().filter_map(text_of).for_each(|text| out.push_str(&text));
     } else if let Some(text) = text_of(value) {
@@ -350,45 +348,45 @@ fn add(value: Value<'_>, out: &mut String) {
     }
 }
 
-fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
+fn text_of<'a>(value: Value<'a, '_>) -> Option<Cow<'a, str>> {
     if value.is_compound() { value.object().get("text")?.string() } else { value.string() }
 }
 
 /// The first of these members that is there and not null.
-fn first<'a>(object: &Object<'a>, keys: &[&str]) -> Option<Value<'a>> {
+fn first<'a, 't>(object: &Object<'a, 't>, keys: &[&str]) -> Option<Value<'a, 't>> {
     keys.iter().find_map(|key| object.present(key))
 }
 
 /// The choice with number 0, or else the first.
-fn first_choice(choices: Option<Value<'_>>) -> Option<Object<'_>> {
+fn first_choice<'a, 't>(choices: Option<Value<'a, 't>>) -> Option<Object<'a, 't>> {
     let choices = choices?.array();
     let zero = choices.iter().find(|choice| Value::index(choice.object().get("index")) == 0);
     zero.or_else(|| choices.first()).map(Value::object)
 }
 
 /// The object at the end of a path; empty if there is none.
-fn member<'a>(object: &Object<'a>, path: &[&str]) -> Object<'a> {
+fn member<'a, 't>(object: &Object<'a, 't>, path: &[&str]) -> Object<'a, 't> {
     let Some((first, rest)) = path.split_first() else { return Object::default() };
     let first = object.get(first).map(|v| v.object()).unwrap_or_default();
     rest.iter().fold(first, |object, key| object.get(key).map(|v| v.object()).unwrap_or_default())
 }
 
-fn begins(object: &Object<'_>, key: &str, with: char) -> bool {
+fn begins(object: &Object<'_, '_>, key: &str, with: char) -> bool {
     object.get(key).is_some_and(|value| value.text.starts_with(with))
 }
 
-fn is(object: &Object<'_>, key: &str, word: &str) -> bool {
+fn is(object: &Object<'_, '_>, key: &str, word: &str) -> bool {
     object.string(key).is_some_and(|value| value == word)
 }
 
 /// Mistral is told from other chat completions by content in chunks, of which one is thinking.
-fn is_mistral(response: &Object<'_>) -> bool {
+fn is_mistral(response: &Object<'_, '_>) -> bool {
     let choice = first_choice(response.get("choices")).unwrap_or_default();
     let content = member(&choice, &["message"]).get("content").map(|v| v.array());
     content.unwrap_or_default().iter().any(|chunk| is(&chunk.object(), "type", "thinking"))
 }
 
-fn kind(value: Value<'_>) -> &'static str {
+fn kind(value: Value<'_, '_>) -> &'static str {
     match value.text.as_bytes().first() {
         Some(b'"') => "a string",
         Some(b'[') => "an array of arrays",
@@ -417,8 +415,8 @@ const PARTS: [(&str, &str, What); 7] = [
     ("redacted_thinking", "data", What::Encrypted),
 ];
 
-type Is = fn(&Object<'_>) -> bool;
-type Read = fn(&mut Body, &Object<'_>);
+type Is = fn(&Object<'_, '_>) -> bool;
+type Read = fn(&mut Body, &Object<'_, '_>);
 
 /// The dialects, by the signs of a finished response; the first that fits is it.
 const DIALECTS: [(Dialect, Is, Read); 8] = [

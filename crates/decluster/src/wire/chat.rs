@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::answer::{Answer, ToolCall};
 use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
-use super::{Reading, Role, mistral};
+use super::{Reading, Role, With, mistral};
 use crate::Kind;
 
 /// The state of a chat stream lies in the answer; nothing else is carried from chunk to chunk.
@@ -19,7 +19,7 @@ pub(super) struct Chat {
 }
 
 /// Whether an event of unknown dialect is of this one.
-pub(super) fn is_one(event: &Object<'_>) -> bool {
+pub(super) fn is_one(event: &Object<'_, '_>) -> bool {
     event.get("choices").is_some_and(|v| v.text.starts_with('['))
         || event.string("object").is_some_and(|o| o == "chat.completion.chunk")
 }
@@ -41,7 +41,7 @@ impl Decode for Chat {
     fn read<'a>(
         &mut self,
         _: &str,
-        chunk: &Object<'a>,
+        chunk: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -54,6 +54,7 @@ impl Decode for Chat {
         let nested = chunk.present("x_groq").and_then(|x| x.object().present("usage"));
         if let Some(usage) = own.or(nested) {
             common.answer.take_usage(usage);
+            reading.last_with(own, With::Json("null"));
             if self.finishing && reading.texts.is_empty() {
                 reading.role = Role::Hurry;
             }
@@ -67,7 +68,12 @@ impl Decode for Chat {
 }
 
 impl Chat {
-    fn choice<'a>(&mut self, choice: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+    fn choice<'a>(
+        &mut self,
+        choice: &Object<'a, '_>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
         let index = Value::index(choice.get("index"));
         let delta = choice.get("delta").map(|v| v.object());
         self.finished_answer |= delta.is_none() && choice.present("message").is_some();
@@ -89,7 +95,8 @@ impl Chat {
             common.settle(index, reading);
         }
         for key in ["finish_reason", "native_finish_reason"] {
-            reading.last_only(choice.present(key));
+            // Readers look for it in every chunk.
+            reading.last_with(choice.present(key), With::Json("null"));
         }
         if let Some(finish) = choice.string("finish_reason").filter(|f| !f.is_empty()) {
             common.settle(index, reading);
@@ -107,8 +114,13 @@ impl Chat {
 
 /// The reasoning of a delta. Where it stands in several fields they hold the same text, so the first is
 /// the text and the others are copies of it.
-fn reasoning<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &mut Reading<'a>) {
-    let full = |v: &Value<'a>| v.text.starts_with('"') && !v.is_empty();
+fn reasoning<'a>(
+    delta: &Object<'a, '_>,
+    index: u32,
+    common: &mut Common,
+    reading: &mut Reading<'a>,
+) {
+    let full = |v: &Value<'a, '_>| v.text.starts_with('"') && !v.is_empty();
     let mut fields = REASONING_FIELDS.iter().filter_map(|key| delta.get(key)).filter(full);
     let channel = (Kind::Reasoning, index, 0);
     let details = delta.present("reasoning_details");
@@ -149,7 +161,7 @@ fn reasoning<'a>(delta: &Object<'a>, index: u32, common: &mut Common, reading: &
 
 /// Reasoning that stands in `reasoning_details` alone.
 fn detailed_reasoning<'a>(
-    details: Value<'a>,
+    details: Value<'a, '_>,
     index: u32,
     common: &mut Common,
     reading: &mut Reading<'a>,
@@ -178,14 +190,14 @@ fn detailed_reasoning<'a>(
 }
 
 /// The text of an entry of `reasoning_details`, if it has one.
-pub(super) fn entry_text<'a>(entry: &Value<'a>) -> Option<Value<'a>> {
+pub(super) fn entry_text<'a, 't>(entry: &Value<'a, 't>) -> Option<Value<'a, 't>> {
     let entry = entry.object();
     let texts = ["text", "summary"].into_iter().filter_map(|key| entry.get(key));
     texts.into_iter().find(|v| v.text.starts_with('"') && !v.is_empty())
 }
 
 /// What an entry of `reasoning_details` holds besides its text.
-fn entry_rest(entry: &Value<'_>, reading: &mut Reading<'_>) {
+fn entry_rest(entry: &Value<'_, '_>, reading: &mut Reading<'_>) {
     let entry = entry.object();
     reading.last_only(entry.present("signature"));
     for name in ["id", "format"] {
@@ -195,13 +207,13 @@ fn entry_rest(entry: &Value<'_>, reading: &mut Reading<'_>) {
 
 /// The visible text of a choice.
 fn output<'a>(
-    choice: &Object<'a>,
-    delta: &Object<'a>,
+    choice: &Object<'a, '_>,
+    delta: &Object<'a, '_>,
     index: u32,
     common: &mut Common,
     reading: &mut Reading<'a>,
 ) {
-    let full = |v: &Value<'a>| v.text.starts_with('"') && !v.is_empty();
+    let full = |v: &Value<'a, '_>| v.text.starts_with('"') && !v.is_empty();
     let parts = delta.get("content").filter(|v| v.text.starts_with('['));
     if let Some(parts) = parts {
         mistral::content(parts, index, common, reading);
@@ -224,7 +236,7 @@ fn output<'a>(
 }
 
 /// Whether log probabilities are more than empty members.
-fn per_token(logprobs: Value<'_>) -> bool {
+fn per_token(logprobs: Value<'_, '_>) -> bool {
     let members = logprobs.object();
     if members.is_empty() {
         !logprobs.is_empty()
@@ -235,7 +247,7 @@ fn per_token(logprobs: Value<'_>) -> bool {
 
 /// Says whether there are any.
 fn tool_calls<'a>(
-    delta: &Object<'a>,
+    delta: &Object<'a, '_>,
     index: u32,
     common: &mut Common,
     reading: &mut Reading<'a>,
@@ -268,7 +280,7 @@ fn tool_call(
     choice: u32,
     number: Option<u32>,
     id: &str,
-    function: &Object<'_>,
+    function: &Object<'_, '_>,
 ) {
     let name = function.string("name").unwrap_or_default();
     let arguments = function.present("arguments");
@@ -308,6 +320,6 @@ pub(super) const REASONING_FIELDS: [&str; 4] =
     ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
 
 /// Members that may stand on every part of a chunk, or that the code above has dealt with.
-const CHUNK_MEMBERS: [&str; 3] = ["choices", "prompt_filter_results", "error"];
+const CHUNK_MEMBERS: [&str; 4] = ["choices", "prompt_filter_results", "error", "usage"];
 const CHOICE_MEMBERS: [&str; 3] = ["delta", "content_filter_results", "logprobs"];
 const DELTA_MEMBERS: [&str; 2] = ["reasoning_details", "content"];

@@ -30,13 +30,11 @@ impl Decode for Cohere {
 
     fn read<'a>(
         &mut self,
-        name: &str,
-        event: &Object<'a>,
+        kind: &str,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let index = Value::index(event.get("index"));
         let delta = event.get("delta").map(|v| v.object()).unwrap_or_default();
         let message = delta.get("message").map(|v| v.object()).unwrap_or_default();
@@ -88,7 +86,7 @@ impl Decode for Cohere {
 }
 
 impl Cohere {
-    fn call(&mut self, index: u32, starts: bool, call: &Object<'_>, common: &mut Common) {
+    fn call(&mut self, index: u32, starts: bool, call: &Object<'_, '_>, common: &mut Common) {
         let function = call.get("function").map(|v| v.object()).unwrap_or_default();
         if starts {
             let opened = ToolCall {

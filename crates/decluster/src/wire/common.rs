@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::answer::{Answer, Malformed};
 use super::json::{self, Joined, Object, Value};
 use super::think::{Inline, Think};
-use super::{Part, Reading, Role, Text};
+use super::{Part, Reading, Role, Text, With};
 use crate::Kind;
 
 #[derive(Debug, Default)]
@@ -40,11 +40,11 @@ pub(super) enum End {
 
 /// What a dialect does with its events. One implementation a file.
 pub(super) trait Decode: core::fmt::Debug + Send + Sync {
-    /// Reads an event. `name` is that of its event line, `message` if it has none.
+    /// Reads an event. `kind` is its `type`, or the name of the event line where it has none.
     fn read<'a>(
         &mut self,
-        name: &str,
-        event: &Object<'a>,
+        kind: &str,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     );
@@ -68,7 +68,7 @@ impl Common {
         &mut self,
         channel: Channel,
         choice: u32,
-        value: Value<'a>,
+        value: Value<'a, '_>,
         reading: &mut Reading<'a>,
     ) -> bool {
         let Some(joined) = self.joined(channel, value, reading) else { return false };
@@ -83,8 +83,8 @@ impl Common {
     pub(super) fn visible<'a>(
         &mut self,
         choice: u32,
-        value: Value<'a>,
-        copy: Option<Value<'a>>,
+        value: Value<'a, '_>,
+        copy: Option<Value<'a, '_>>,
         reading: &mut Reading<'a>,
     ) {
         let Some(joined) = self.joined((Kind::Output, choice, 0), value, reading) else {
@@ -133,11 +133,11 @@ impl Common {
     fn joined<'a>(
         &mut self,
         channel: Channel,
-        value: Value<'a>,
+        value: Value<'a, '_>,
         reading: &mut Reading<'a>,
     ) -> Option<Joined<'a>> {
         let bytes = value.bytes().filter(|bytes| !bytes.is_empty())?;
-        let mut held = self.held.remove(&channel);
+        let mut held = if self.held.is_empty() { None } else { self.held.remove(&channel) };
         let joined = json::join(bytes, &mut held);
         if let Some(half) = held.filter(|_| self.held.len() < HELD_MAX) {
             self.held.insert(channel, half);
@@ -150,11 +150,9 @@ impl Common {
     }
 
     /// Objects and arrays among `members` that no rule here names: they stand on the last part only.
-    pub(super) fn others<'a>(object: &Object<'a>, known: &[&str], reading: &mut Reading<'a>) {
-        let other = |(key, value): (&str, Value<'a>)| {
-            (value.is_compound() && !value.is_empty() && !known.contains(&key)).then_some(value)
-        };
-        reading.rest.extend(object.members().filter_map(other).map(|v| (v.span(), "null")));
+    pub(super) fn others<'a>(object: &Object<'a, '_>, known: &[&str], reading: &mut Reading<'a>) {
+        let others = object.filled().filter(|(key, _)| !known.contains(&&**key));
+        reading.rest.extend(others.map(|(_, value)| (value.span(), With::Gone)));
     }
 
     pub(super) fn malformed(&mut self, message: String) {
@@ -172,20 +170,29 @@ impl<'a> Reading<'a> {
         self.texts.push(text);
     }
 
-    /// A value that later parts do not have: they get `null`.
-    pub(super) fn first_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
+    /// A member that later parts do not have.
+    pub(super) fn first_only<'v>(&mut self, value: impl Into<Option<Value<'v, 'v>>>) {
         self.lead.extend(value.into().map(|value| value.span()));
     }
 
-    /// A value that earlier parts do not have: they get `null`.
-    pub(super) fn last_only<'v>(&mut self, value: impl Into<Option<Value<'v>>>) {
-        self.rest.extend(value.into().map(|value| (value.span(), "null")));
+    /// A member that earlier parts do not have.
+    pub(super) fn last_only<'v>(&mut self, value: impl Into<Option<Value<'v, 'v>>>) {
+        self.last_with(value, With::Gone);
+    }
+
+    /// A value in whose place earlier parts have another one.
+    pub(super) fn last_with<'v>(
+        &mut self,
+        value: impl Into<Option<Value<'v, 'v>>>,
+        with: With<'static>,
+    ) {
+        self.rest.extend(value.into().map(|value| (value.span(), with)));
     }
 }
 
 impl<'a> Text<'a> {
     /// A text that stands in the string `value`.
-    pub(super) fn new(kind: Kind, index: u32, text: Cow<'a, str>, value: Value<'_>) -> Self {
+    pub(super) fn new(kind: Kind, index: u32, text: Cow<'a, str>, value: Value<'_, '_>) -> Self {
         let ascii = !text.is_ascii() && value.text.is_ascii();
         Self { ascii, span: value.span(), ..Self::bare(kind, index, text) }
     }

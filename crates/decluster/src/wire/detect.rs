@@ -30,14 +30,14 @@ pub(super) fn open(dialect: Dialect) -> Box<dyn Decode> {
     }
 }
 
-pub(super) fn sign(name: &str, event: &Object<'_>) -> Sign {
+pub(super) fn sign(name: &str, event: &Object<'_, '_>) -> Sign {
     let kind = event.string("type");
     let kind = kind.as_deref().unwrap_or_default();
     SIGNS.iter().find(|(is_one, _)| is_one(name, kind, event)).map_or(Sign::None, |(_, sign)| *sign)
 }
 
 /// Says whether an event with this name and this `type` is of a dialect.
-type IsOne = fn(&str, &str, &Object<'_>) -> bool;
+type IsOne = fn(&str, &str, &Object<'_, '_>) -> bool;
 
 /// In this order: by `type` first, then by members.
 const SIGNS: [(IsOne, Sign); 10] = [
@@ -64,9 +64,10 @@ mod tests {
 
     use super::*;
     use crate::wire::json::Value;
+    use crate::wire::tape::Tape;
 
     fn of(name: &str, json: &str) -> Sign {
-        sign(name, &Value::parse(json, 0).unwrap().object())
+        sign(name, &Value::parse(json, 0, &mut Tape::default()).unwrap().object())
     }
 
     #[test]

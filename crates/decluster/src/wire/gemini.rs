@@ -3,7 +3,7 @@
 use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
 use super::json::{Object, Value};
-use super::{Reading, Role};
+use super::{Reading, Role, With};
 use crate::Kind;
 
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(super) struct Gemini {
     finished: bool,
 }
 
-pub(super) fn is_one(event: &Object<'_>) -> bool {
+pub(super) fn is_one(event: &Object<'_, '_>) -> bool {
     SIGNS.iter().any(|key| event.get(key).is_some())
 }
 
@@ -23,7 +23,7 @@ impl Decode for Gemini {
     fn read<'a>(
         &mut self,
         _: &str,
-        response: &Object<'a>,
+        response: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -45,7 +45,7 @@ impl Decode for Gemini {
 impl Gemini {
     fn candidate<'a>(
         &mut self,
-        candidate: &Object<'a>,
+        candidate: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -60,7 +60,7 @@ impl Gemini {
             if members.present("text").is_none() {
                 // It stands on the last part of the event; one before text cannot move behind it.
                 other = true;
-                reading.rest.push((part.span(), EMPTY_PART));
+                reading.last_with(part, With::Json(EMPTY_PART));
                 call(&members, index, common, reading);
                 continue;
             }
@@ -82,7 +82,7 @@ impl Gemini {
     fn finish<'a>(
         &mut self,
         index: u32,
-        reason: Value<'a>,
+        reason: Value<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -96,7 +96,7 @@ impl Gemini {
 }
 
 /// A call comes whole, or begins with a name and goes on in parts without one.
-fn call<'a>(part: &Object<'a>, index: u32, common: &mut Common, reading: &mut Reading<'a>) {
+fn call<'a>(part: &Object<'a, '_>, index: u32, common: &mut Common, reading: &mut Reading<'a>) {
     let Some(call) = part.present("functionCall") else { return };
     reading.role = Role::Hurry;
     let call = call.object();

@@ -9,15 +9,15 @@ use super::{Reading, Text, responses};
 use crate::Kind;
 
 /// Whether an event of unknown dialect is of this one: it counts, or has a name that no provider uses.
-pub(super) fn is_one(name: &str, kind: &str, event: &Object<'_>) -> bool {
+pub(super) fn is_one(name: &str, kind: &str, event: &Object<'_, '_>) -> bool {
     let name = if kind.is_empty() { name } else { kind };
     responses::is_one(name, kind) && (event.get(COUNT).is_some() || name == OUTPUT)
 }
 
 /// Whether this reads the event. In a Responses stream the name of the reasoning event also exists with text
 /// alone; `own` says that the stream is of this dialect.
-pub(super) fn takes(own: bool, name: &str, event: &Object<'_>) -> bool {
-    match kind(name, event) {
+pub(super) fn takes(own: bool, name: &str, event: &Object<'_, '_>) -> bool {
+    match kind(name) {
         Some(Kind::Output) => true,
         Some(Kind::Reasoning) => own || event.get(COUNT).is_some(),
         None => false,
@@ -27,11 +27,11 @@ pub(super) fn takes(own: bool, name: &str, event: &Object<'_>) -> bool {
 /// Reads a delta: text, a count, or a text with its count.
 pub(super) fn read<'a>(
     name: &str,
-    event: &Object<'a>,
+    event: &Object<'a, '_>,
     common: &mut Common,
     reading: &mut Reading<'a>,
 ) {
-    let Some(kind) = kind(name, event) else { return };
+    let Some(kind) = kind(name) else { return };
     let number = event.present("sequence_number");
     reading.number = number.and_then(|n| Some((n.number()?, n.span())));
     reading.plain = true;
@@ -57,14 +57,12 @@ pub(super) fn read<'a>(
 }
 
 /// The kind by `type`, or by the event's name where there is no `type`.
-fn kind(name: &str, event: &Object<'_>) -> Option<Kind> {
-    let own = event.string("type");
-    let name = own.as_deref().unwrap_or(name);
+fn kind(name: &str) -> Option<Kind> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
 
 /// A count is written in digits: no sign, no fraction, no exponent, no quotes.
-fn count(value: Value<'_>) -> Option<u32> {
+fn count(value: Value<'_, '_>) -> Option<u32> {
     value.text.bytes().all(|b| b.is_ascii_digit()).then(|| value.text.parse().ok()).flatten()
 }
 

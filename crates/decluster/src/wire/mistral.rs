@@ -1,14 +1,14 @@
 //! Content as an array of chunks: Mistral's, and that of others who took it over. All else is chat
 //! completions.
 
-use super::Reading;
 use super::common::Common;
 use super::json::Value;
+use super::{Reading, With};
 use crate::Kind;
 
 /// Reads the array in place of a content string.
 pub(super) fn content<'a>(
-    chunks: Value<'a>,
+    chunks: Value<'a, '_>,
     choice: u32,
     common: &mut Common,
     reading: &mut Reading<'a>,
@@ -22,7 +22,7 @@ pub(super) fn content<'a>(
         let Some((value, kind)) = found else {
             // A reference or an image stands on the last part; one before text cannot move behind it.
             other = true;
-            reading.rest.push((chunk.span(), EMPTY_CHUNK));
+            reading.last_with(chunk, With::Json(EMPTY_CHUNK));
             continue;
         };
         reading.whole |= other;

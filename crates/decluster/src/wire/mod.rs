@@ -27,6 +27,7 @@ mod ollama;
 mod reader;
 mod responses;
 mod splice;
+mod tape;
 mod think;
 mod usage;
 
@@ -91,6 +92,12 @@ impl Dialect {
         }
     }
 
+    /// Whether a reader of this dialect reads that one, too.
+    fn reads(self, other: Self) -> bool {
+        let same = |one, two| (self, other) == (one, two) || (self, other) == (two, one);
+        self == other || same(Self::Chat, Self::Mistral) || same(Self::Responses, Self::Incident)
+    }
+
     /// The dialect of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -108,9 +115,9 @@ pub struct Reading<'a> {
     pub role: Role,
     /// Places of values that must stand only on the last part when the event is cut in several, and what
     /// earlier parts have there.
-    pub rest: Vec<(Range<usize>, &'static str)>,
-    /// Places of values that must stand only on the first part: later parts get `null` there. Readers that put
-    /// deltas together join strings, so what names the whole must not come twice.
+    pub rest: Vec<(Range<usize>, With<'static>)>,
+    /// Places of values that must stand only on the first part; later parts do not have the member. Readers that
+    /// put deltas together join strings, so what names the whole must not come twice.
     pub lead: Vec<Range<usize>>,
     /// Places of strings that must be written as `""` whatever happens to the event: half a character
     /// that goes out with the text after it.

@@ -4,9 +4,9 @@ use alloc::string::String;
 
 use super::answer::ToolCall;
 use super::common::{Common, Decode, End};
-use super::json::{Object, Value};
+use super::json::Object;
 use super::usage;
-use super::{Reading, Role};
+use super::{Reading, Role, With};
 use crate::Kind;
 
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Ollama {
     done: bool,
 }
 
-pub(super) fn is_one(event: &Object<'_>) -> bool {
+pub(super) fn is_one(event: &Object<'_, '_>) -> bool {
     event.get("done").is_some_and(|v| matches!(v.text, "true" | "false"))
         && (event.get("message").is_some() || event.get("response").is_some())
 }
@@ -27,7 +27,7 @@ impl Decode for Ollama {
     fn read<'a>(
         &mut self,
         _: &str,
-        line: &Object<'a>,
+        line: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -51,7 +51,8 @@ impl Decode for Ollama {
         for call in calls {
             let call = call.object();
             let function = call.get("function").map(|v| v.object()).unwrap_or_default();
-            let text = |of: &Object<'_>, key: &str| of.string(key).unwrap_or_default().into_owned();
+            let text =
+                |of: &Object<'_, '_>, key: &str| of.string(key).unwrap_or_default().into_owned();
             let opened = ToolCall {
                 id: text(&call, "id"),
                 name: text(&function, "name"),
@@ -71,7 +72,12 @@ impl Decode for Ollama {
 }
 
 impl Ollama {
-    fn end_line<'a>(&mut self, line: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+    fn end_line<'a>(
+        &mut self,
+        line: &Object<'a, '_>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
         self.done = true;
         reading.role = Role::Hurry;
         common.settle(0, reading);
@@ -81,12 +87,9 @@ impl Ollama {
         }
         // A last line without counts says that there are none.
         let usage = usage::gathered(line).unwrap_or_else(|| String::from("{}"));
-        if let Ok(usage) = Value::parse(&usage, 0) {
-            common.answer.take_usage(usage);
-        }
-        for (key, with) in [("done", "false"), ("done_reason", "null")] {
-            reading.rest.extend(line.present(key).map(|v| (v.span(), with)));
-        }
+        common.answer.take_usage_text(&usage);
+        reading.last_with(line.present("done"), With::Json("false"));
+        reading.last_only(line.present("done_reason"));
         for key in usage::LOOSE {
             reading.last_only(line.present(key));
         }

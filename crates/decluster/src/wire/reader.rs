@@ -3,6 +3,7 @@
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -10,6 +11,7 @@ use super::answer::{Answer, Verdict};
 use super::common::{Common, Decode, End};
 use super::detect::{self, Sign};
 use super::json::{self, Object, Value};
+use super::tape::Tape;
 use super::{Dialect, Part, Reading, Role, Text, Think};
 use crate::sse::{Form, Frame};
 
@@ -35,12 +37,16 @@ use crate::sse::{Form, Frame};
 #[derive(Debug)]
 pub struct Reader {
     dialect: Option<Dialect>,
+    /// The caller named one, and the first event is of this other one.
+    other: Option<Dialect>,
     /// A dialect that is known but not read here: nothing is looked for any more.
     foreign: bool,
     common: Common,
     /// What reads the dialect, once that is known.
     decode: Option<Box<dyn Decode>>,
     damage: Damage,
+    /// Room for the index of an event; taken out while one is read.
+    tape: Option<Box<Tape>>,
     /// What came instead of events, from its first line.
     body: Option<Body>,
     finished: bool,
@@ -52,10 +58,12 @@ impl Reader {
     pub fn new(dialect: Option<Dialect>) -> Self {
         Self {
             dialect,
+            other: None,
             foreign: false,
             common: Common::default(),
             decode: dialect.map(detect::open),
             damage: Damage::default(),
+            tape: None,
             body: None,
             finished: false,
         }
@@ -73,11 +81,12 @@ impl Reader {
     pub fn read<'a>(&mut self, frame: &Frame<'a>) -> Reading<'a> {
         self.common.answer.comments += u64::from(frame.comments);
         self.damage.open = matches!(frame.form, Form::Element { .. });
-        let mut reading = match &frame.event {
-            Some(event) => self.read_data(event.name, event.data, frame),
-            None if frame.comments > 0 => Reading { role: Role::Ping, ..Reading::default() },
-            None => Reading::default(),
-        };
+        let mut reading = Reading::default();
+        match &frame.event {
+            Some(event) => self.read_data(event.name, event.data, frame, &mut reading),
+            None if frame.comments > 0 => reading.role = Role::Ping,
+            None => {}
+        }
         if let Some(stray) = frame.stray
             && self.stray(stray, frame)
         {
@@ -90,7 +99,10 @@ impl Reader {
 
     /// Reads an event that is no frame: its name (`message` if it has none) and its data.
     pub fn read_event<'a>(&mut self, name: &str, data: &'a str) -> Reading<'a> {
-        self.read_data(name, data, &Frame { terminated: true, ..Frame::default() })
+        let mut reading = Reading::default();
+        let frame = Frame { terminated: true, ..Frame::default() };
+        self.read_data(name, data, &frame, &mut reading);
+        reading
     }
 
     /// The input is at its end: settles the verdict. Gives the text that was held back as what might have
@@ -125,12 +137,17 @@ impl Reader {
             Some(Verdict::Failed)
         } else if self.dialect.is_none() && answer.events > 0 && !stopped {
             answer.reason = Some("the dialect is not known".to_owned());
-            complete.then_some(Verdict::Complete)
+            None
         } else if complete {
             Some(Verdict::Complete)
         } else {
             if answer.events == 0 {
                 answer.reason = Some("no event came".to_owned());
+            } else if let (Some(named), Some(seen)) = (self.dialect, self.other)
+                && answer.choices.is_empty()
+            {
+                let [named, seen] = [named, seen].map(Dialect::name);
+                answer.reason.get_or_insert_with(|| format!("this is {seen}, not {named}"));
             }
             Some(Verdict::Truncated)
         };
@@ -159,13 +176,17 @@ impl Reader {
         &self.common.answer
     }
 
-    fn read_data<'a>(&mut self, name: &str, data: &'a str, frame: &Frame<'_>) -> Reading<'a> {
-        let Frame { terminated, stray, form, .. } = *frame;
+    fn read_data<'a>(
+        &mut self,
+        name: &str,
+        data: &'a str,
+        frame: &Frame<'_>,
+        reading: &mut Reading<'a>,
+    ) {
+        let Frame { terminated, form, .. } = *frame;
         let bare = form != Form::Sse;
         self.damage.bare |= bare && !matches!(form, Form::Object(_));
-        let mut reading = Reading::default();
         let text = data.trim_matches(JSON_BLANKS);
-        let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
         self.common.answer.events += 1;
         if text.is_empty() && !terminated {
             self.common.answer.events -= 1;
@@ -179,45 +200,74 @@ impl Reader {
             self.damage.run = 0;
             reading.role = Role::Hurry;
         } else {
-            match Value::parse(text, at) {
-                Ok(value) if bare && !value.is_compound() => {
-                    self.malformed("neither an object nor an array".to_owned());
-                }
-                Ok(value) => self.value(name, value, &mut reading),
-                Err(error) => {
-                    let latin = stray.is_some() && ends_in_half_a_character(text);
-                    let repaired = self.pieces(name, text, at, &mut reading)
-                        || stray.is_some_and(|rest| {
-                            !latin && self.rejoin(name, text, rest, &mut reading)
-                        })
-                        || bare && self.mend(name, text, &mut reading);
-                    if repaired {
-                        self.common.answer.repairs += 1;
-                        reading.whole = true;
-                        (reading.plain, reading.shape) = (false, 0);
-                    } else if terminated && latin {
-                        self.malformed(LATIN_1.to_owned());
-                        self.common.answer.reason.get_or_insert_with(|| LATIN_1.to_owned());
-                    } else if terminated {
-                        self.malformed(error.to_string());
-                    } else {
-                        self.common.answer.events -= 1;
-                        self.damage.cut = true;
-                    }
-                }
-            }
+            let mut tape = self.tape.take().unwrap_or_default();
+            self.json(name, data, frame, &mut tape, reading);
+            tape.shrink();
+            self.tape = Some(tape);
         }
-        reading
+    }
+
+    /// Reads data that should be JSON.
+    #[inline(never)]
+    fn json<'a>(
+        &mut self,
+        name: &str,
+        data: &'a str,
+        frame: &Frame<'_>,
+        tape: &mut Tape,
+        reading: &mut Reading<'a>,
+    ) {
+        let bare = frame.form != Form::Sse;
+        let text = data.trim_matches(JSON_BLANKS);
+        let at = data.len() - data.trim_start_matches(JSON_BLANKS).len();
+        let error = match tape.parse(text) {
+            Ok(()) => {
+                let value = Value::of(text, at, tape);
+                if bare && !value.is_compound() {
+                    self.malformed("neither an object nor an array".to_owned());
+                    return;
+                }
+                return self.value(name, value, tape.shape(), reading);
+            }
+            Err(error) => error,
+        };
+        let latin = frame.stray.is_some() && ends_in_half_a_character(text);
+        let stray = frame.stray.filter(|_| !latin);
+        let repaired = self
+            .pieces(name, text, at)
+            .or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest)))
+            .or_else(|| if bare { self.mend(name, text) } else { None });
+        if let Some(repaired) = repaired {
+            self.common.answer.repairs += 1;
+            *reading = Reading { whole: true, plain: false, shape: 0, ..repaired };
+            return;
+        }
+        if name == "error" && !bare && frame.terminated {
+            // A proxy's own words, in place of the provider's object.
+            self.common.answer.take_error_text(text);
+            reading.role = Role::Hurry;
+            return;
+        }
+        if !frame.terminated {
+            self.common.answer.events -= 1;
+            self.damage.cut = true;
+        } else if latin {
+            self.malformed(LATIN_1.to_owned());
+            self.common.answer.reason.get_or_insert_with(|| LATIN_1.to_owned());
+        } else {
+            self.malformed(error.to_string());
+        }
     }
 
     /// Reads one JSON value of an event.
-    fn value<'a>(&mut self, name: &str, value: Value<'a>, reading: &mut Reading<'a>) {
-        let (shape, depth) = json::skeleton(value.text);
-        if depth > DEPTH_MAX {
-            self.malformed(alloc::format!("nested deeper than {DEPTH_MAX} levels"));
-            return;
-        }
-        let event = match value.array().first() {
+    fn value<'a>(
+        &mut self,
+        name: &str,
+        value: Value<'a, '_>,
+        shape: u64,
+        reading: &mut Reading<'a>,
+    ) {
+        let event = match value.elements().next() {
             Some(first) => first.object(),
             None => value.object(),
         };
@@ -238,8 +288,13 @@ impl Reader {
                 Sign::Other => self.foreign = true,
                 Sign::None => {}
             }
+        } else if self.common.answer.events == 1
+            && let Sign::Ours(seen) = detect::sign(name, &event)
+        {
+            // It is read as it was named all the same; but if nothing comes of that, this is why.
+            self.other = self.dialect.filter(|named| !named.reads(seen)).map(|_| seen);
         }
-        if let Some(error) = error_of(name, value, &event)
+        if let Some(error) = error_of(name, kind.as_deref(), value, &event)
             && self.common.answer.take_error(error)
         {
             reading.role = Role::Hurry;
@@ -251,7 +306,8 @@ impl Reader {
             reading.whole = true;
         }
         if let Some(decode) = &mut self.decode {
-            decode.read(name, &event, &mut self.common, reading);
+            // `type` in the data counts; the event's name only where that is missing.
+            decode.read(kind.as_deref().unwrap_or(name), &event, &mut self.common, reading);
         }
         reading.plain &= reading.texts.len() == 1
             && reading.texts.iter().all(|text| text.part == Part::Text)
@@ -262,14 +318,8 @@ impl Reader {
     }
 
     /// Events that lost the blank line between them: `{…}data: {…}` on a line, or a line each. Reads all
-    /// or nothing.
-    fn pieces<'a>(
-        &mut self,
-        name: &str,
-        text: &'a str,
-        at: usize,
-        reading: &mut Reading<'a>,
-    ) -> bool {
+    /// or nothing. `text` stands at `at` in the data.
+    fn pieces<'a>(&mut self, name: &str, text: &'a str, at: usize) -> Option<Reading<'a>> {
         let mut found = Vec::new();
         let (mut rest, mut done) = (text, false);
         while !rest.is_empty() {
@@ -278,10 +328,9 @@ impl Reader {
                 done = true;
                 rest = &rest[DONE.len()..];
             } else {
-                let Some((value, end)) = Value::parse_first(rest, at + offset) else {
-                    return false;
-                };
-                found.push(value);
+                let mut tape = Tape::default();
+                let (_, end) = Value::parse_first(rest, 0, &mut tape)?;
+                found.push((&rest[..end], at + offset, tape));
                 rest = &rest[end..];
             }
             let next = rest.trim_start_matches(JSON_BLANKS);
@@ -289,19 +338,20 @@ impl Reader {
             match next.strip_prefix("data:") {
                 Some(after) => rest = after.trim_start_matches(JSON_BLANKS),
                 None if new_line || next.is_empty() => rest = next,
-                None => return false,
+                None => return None,
             }
         }
         let several = found.len() + usize::from(done);
         if several < 2 {
-            return false;
+            return None;
         }
         self.common.answer.events += several as u64 - 1;
+        let mut reading = Reading::default();
         // What one of them is must not be said of all.
         let mut role = Role::Ping;
-        for value in found {
+        for (text, at, tape) in &found {
             reading.role = Role::Mark;
-            self.value(name, value, reading);
+            self.value(name, Value::of(text, *at, tape), tape.shape(), &mut reading);
             role = role.with(reading.role);
         }
         reading.role = role;
@@ -309,60 +359,53 @@ impl Reader {
             self.common.done = true;
             reading.role = Role::Hurry;
         }
-        true
+        Some(reading)
     }
 
     /// An event that a line splitter cut at a character it takes for a line end, most likely U+2028: the
     /// rest of the string stands in a line with no known field.
-    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8], reading: &mut Reading<'_>) -> bool {
-        let Ok(rest) = core::str::from_utf8(rest) else { return false };
-        self.repaired(name, &[text, "\u{2028}", rest].concat(), reading)
+    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8]) -> Option<Reading<'static>> {
+        let rest = core::str::from_utf8(rest).ok()?;
+        self.repaired(name, &[text, "\u{2028}", rest].concat())
     }
 
     /// The same where there are no fields: the line end that came in its place stands inside a string.
-    fn mend(&mut self, name: &str, text: &str, reading: &mut Reading<'_>) -> bool {
-        let mut inside = false;
-        let mut escaped = false;
+    fn mend(&mut self, name: &str, text: &str) -> Option<Reading<'static>> {
+        let (mut inside, mut escaped) = (false, false);
         let mended = |c: char| {
             let mend = inside && c == '\n';
             inside ^= c == '"' && !escaped;
             escaped = inside && c == '\\' && !escaped;
             if mend { '\u{2028}' } else { c }
         };
-        text.contains('\n') && {
-            let mended: String = text.chars().map(mended).collect();
-            self.repaired(name, &mended, reading)
-        }
+        let text: String = text.contains('\n').then(|| text.chars().map(mended).collect())?;
+        self.repaired(name, &text)
     }
 
     /// Reads data that was put together anew.
-    fn repaired(&mut self, name: &str, data: &str, reading: &mut Reading<'_>) -> bool {
-        let Ok(value) = Value::parse(data, 0) else { return false };
-        let mut other = Reading::default();
+    fn repaired(&mut self, name: &str, data: &str) -> Option<Reading<'static>> {
+        let mut tape = Tape::default();
+        let value = Value::parse(data, 0, &mut tape).ok()?;
+        let mut found = Reading::default();
         // Half a character can neither be put into the event nor taken out of it.
         let held = core::mem::take(&mut self.common.held);
-        self.value(name, value, &mut other);
+        self.value(name, value, 0, &mut found);
         let lost = core::mem::take(&mut self.common.held);
         self.common.answer.repairs += lost.len() as u64;
-        if !other.restart {
+        if !found.restart {
             self.common.held = held;
         }
-        (reading.role, reading.restart) = (other.role, other.restart);
-        reading.boundary = other.boundary;
         // There is no place in the data for what was found: the event passes as it is.
-        reading.texts = other
-            .texts
-            .into_iter()
-            .map(|t| Text {
-                text: Cow::Owned(t.text.into_owned()),
-                span: 0..0,
-                copies: Vec::new(),
-                tokens_span: None,
-                altered: false,
-                ..t
-            })
-            .collect();
-        true
+        let texts = found.texts.into_iter().map(|t| Text {
+            text: Cow::Owned(t.text.into_owned()),
+            span: 0..0,
+            copies: Vec::new(),
+            tokens_span: None,
+            altered: false,
+            ..t
+        });
+        let Reading { role, boundary, restart, .. } = found;
+        Some(Reading { texts: texts.collect(), role, boundary, restart, ..Reading::default() })
     }
 
     /// Lines that are no fields of the standard, of which `first` is the first: an error, or a body that
@@ -374,17 +417,23 @@ impl Reader {
         }
         let Ok(raw) = core::str::from_utf8(frame.raw) else { return false };
         // An object may also be spread over all lines of the frame.
-        let errors = raw.split(['\n', '\r']).chain([raw]).filter_map(|line| {
+        let (mut tape, answer) = (Tape::default(), &mut self.common.answer);
+        raw.split(['\n', '\r']).chain([raw]).any(|line| {
             let line = line.trim();
-            if let Some(value) = line.strip_prefix("error:") {
-                return Value::parse(value.trim(), 0).ok();
-            }
-            let value = line.starts_with(['{', '[']).then(|| Value::parse(line, 0).ok())??;
-            let value = value.array().first().copied().unwrap_or(value);
-            error_of("message", value, &value.object())
-        });
-        let answer = &mut self.common.answer;
-        errors.into_iter().any(|error| answer.take_error(error))
+            let error = if let Some(value) = line.strip_prefix("error:") {
+                Value::parse(value.trim(), 0, &mut tape).ok()
+            } else if line.starts_with(['{', '[']) {
+                let value = Value::parse(line, 0, &mut tape).ok();
+                let value = value.map(|value| value.elements().next().unwrap_or(value));
+                value.and_then(|value| {
+                    let event = value.object();
+                    error_of("message", event.string("type").as_deref(), value, &event)
+                })
+            } else {
+                None
+            };
+            error.is_some_and(|error| answer.take_error(error))
+        })
     }
 
     fn malformed(&mut self, message: String) {
@@ -439,13 +488,19 @@ impl Body {
 }
 
 /// The error an event reports, if it does.
-pub(super) fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> Option<Value<'a>> {
+pub(super) fn error_of<'a, 't>(
+    name: &str,
+    kind: Option<&str>,
+    whole: Value<'a, 't>,
+    event: &Object<'a, 't>,
+) -> Option<Value<'a, 't>> {
     let error = event.present("error").filter(|e| !e.is_empty());
     if error.is_some() {
         return error;
     }
-    let says = |key: &str| event.string(key).is_some_and(|v| v == "error");
-    let flat = says("object") || says("type") || name == "error" && event.get("choices").is_none();
+    let flat = kind == Some("error")
+        || event.string("object").is_some_and(|object| object == "error")
+        || name == "error" && event.get("choices").is_none();
     (flat && !event.is_empty()).then_some(whole)
 }
 
@@ -455,9 +510,7 @@ pub(super) fn error_of<'a>(name: &str, whole: Value<'a>, event: &Object<'a>) -> 
 pub fn is_complete(data: &str) -> bool {
     let data = data.trim_matches(JSON_BLANKS);
     data == DONE
-        || data.starts_with(['{', '['])
-            && data.ends_with(['}', ']'])
-            && Value::parse(data, 0).is_ok()
+        || data.starts_with(['{', '[']) && data.ends_with(['}', ']']) && json::is_valid(data)
 }
 
 /// Whether the text ends with the beginning of a character in UTF-8 that was decoded as Latin-1. Then
@@ -478,7 +531,5 @@ const DONE: &str = "[DONE]";
 const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// Values of `type` that only keep the connection alive.
 const PINGS: [&str; 2] = ["ping", "keepalive"];
-/// As many levels as `serde_json` reads by recursion.
-pub(super) const DEPTH_MAX: usize = 127;
 /// So many malformed events in a row are no accident: the stream is broken.
 const BAD_RUN_MAX: u32 = 3;

@@ -20,6 +20,8 @@ pub(super) struct Responses {
     reasoning: BTreeMap<u32, Channel>,
     /// Parts whose text was seen: channel, item, part.
     seen: BTreeSet<(Channel, u32, u32)>,
+    /// The part that had text last.
+    last: Option<(Channel, u32, u32)>,
     /// The place of the call that an item is.
     calls: BTreeMap<u32, usize>,
     /// The response that is being sent.
@@ -57,19 +59,16 @@ impl Decode for Responses {
         }
     }
 
-    /// `type` in the data counts; the event's name only where that is missing.
     fn read<'a>(
         &mut self,
-        name: &str,
-        event: &Object<'a>,
+        kind: &str,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
-        if incident::takes(self.counts, name, event) {
-            return incident::read(name, event, common, reading);
+        if incident::takes(self.counts, kind, event) {
+            return incident::read(kind, event, common, reading);
         }
-        let kind = event.string("type");
-        let kind = kind.as_deref().unwrap_or(name);
         let number = event.present("sequence_number");
         reading.number = number.and_then(|n| Some((n.number()?, n.span())));
         reading.boundary = BOUNDARIES.contains(&kind);
@@ -103,7 +102,7 @@ impl Responses {
     fn delta<'a>(
         &mut self,
         channel: Channel,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -130,7 +129,7 @@ impl Responses {
         &mut self,
         channel: Channel,
         place: (u32, u32),
-        text: Option<Value<'a>>,
+        text: Option<Value<'a, '_>>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -146,6 +145,9 @@ impl Responses {
 
     /// Whether to take text of a part: the other channel of reasoning did not come first.
     fn takes(&self, channel: Channel, (item, part): (u32, u32)) -> bool {
+        if self.last == Some((channel, item, part)) {
+            return true;
+        }
         let has_room = self.seen.len() < PARTS_MAX || self.seen.contains(&(channel, item, part));
         let first = self.reasoning.get(&item).filter(|_| channel.is_reasoning());
         has_room && first.is_none_or(|first| *first == channel)
@@ -153,6 +155,10 @@ impl Responses {
 
     /// Notes that a part had text. Half a character is none: nothing of it is written.
     fn note(&mut self, channel: Channel, (item, part): (u32, u32)) {
+        // Most texts go on with the part before.
+        if self.last.replace((channel, item, part)) == Some((channel, item, part)) {
+            return;
+        }
         self.seen.insert((channel, item, part));
         if channel.is_reasoning() {
             self.reasoning.entry(item).or_insert(channel);
@@ -170,7 +176,7 @@ impl Responses {
     fn bracket<'a>(
         &mut self,
         kind: &str,
-        event: &Object<'a>,
+        event: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -197,7 +203,12 @@ impl Responses {
     }
 
     /// The same response may be announced again. Another one means that a gateway started anew.
-    fn start<'a>(&mut self, response: &Object<'a>, common: &mut Common, reading: &mut Reading<'a>) {
+    fn start<'a>(
+        &mut self,
+        response: &Object<'a, '_>,
+        common: &mut Common,
+        reading: &mut Reading<'a>,
+    ) {
         let id = response.string("id").unwrap_or_default();
         if self.id.as_ref().is_some_and(|before| *before != id) && !id.is_empty() {
             common.restart(reading);
@@ -211,7 +222,7 @@ impl Responses {
     fn item_text<'a>(
         &mut self,
         place: u32,
-        item: &Object<'a>,
+        item: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -240,7 +251,7 @@ impl Responses {
         &mut self,
         place: u32,
         done: bool,
-        item: &Object<'_>,
+        item: &Object<'_, '_>,
         common: &mut Common,
     ) -> bool {
         let kind = item.string("type").unwrap_or_default();
@@ -269,7 +280,7 @@ impl Responses {
         true
     }
 
-    fn arguments(&mut self, done: bool, event: &Object<'_>, common: &mut Common) {
+    fn arguments(&mut self, done: bool, event: &Object<'_, '_>, common: &mut Common) {
         let Some(at) = self.calls.get(&Value::index(event.get("output_index"))) else { return };
         if !done {
             let delta = event.string("delta").unwrap_or_default();
@@ -287,7 +298,7 @@ impl Responses {
         &mut self,
         kind: &str,
         end: End,
-        response: &Object<'a>,
+        response: &Object<'a, '_>,
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
@@ -339,7 +350,7 @@ impl Channel {
 }
 
 /// The item and the part an event is about.
-fn position(channel: Channel, event: &Object<'_>) -> (u32, u32) {
+fn position(channel: Channel, event: &Object<'_, '_>) -> (u32, u32) {
     let part = if channel == Channel::Summary { "summary_index" } else { "content_index" };
     (Value::index(event.get("output_index")), Value::index(event.get(part)))
 }
@@ -349,13 +360,17 @@ fn text_channel(stem: &str) -> Option<Channel> {
 }
 
 /// A string, or the `text` of an object.
-fn inner_text(value: Value<'_>) -> Option<Value<'_>> {
+fn inner_text<'a, 't>(value: Value<'a, 't>) -> Option<Value<'a, 't>> {
     let text = if value.text.starts_with('{') { value.object().get("text")? } else { value };
     text.text.starts_with('"').then_some(text)
 }
 
 /// The text of a finished part. `kind` is the event's, where there is one.
-fn part_text<'a>(part: &Object<'a>, summary: bool, kind: &str) -> Option<(Channel, Value<'a>)> {
+fn part_text<'a, 't>(
+    part: &Object<'a, 't>,
+    summary: bool,
+    kind: &str,
+) -> Option<(Channel, Value<'a, 't>)> {
     let own = part.string("type").unwrap_or_default();
     let channel = match own.as_ref() {
         "refusal" => return Some((Channel::Refusal, part.get("refusal")?)),

@@ -263,6 +263,23 @@ fn keep_alives_have_no_order() {
 }
 
 #[test]
+fn a_stream_of_another_dialect_than_was_named_says_so() {
+    let mut reader = Reader::new(Some(Dialect::Anthropic));
+    reader.read_event("message", r#"{"choices":[{"index":0,"delta":{"content":"a"}}]}"#);
+    reader.finish();
+    let answer = reader.answer();
+    assert_eq!(answer.verdict, Some(Verdict::Truncated));
+    assert_eq!(answer.reason.as_deref(), Some("this is openai-chat, not anthropic"));
+}
+
+#[test]
+fn an_error_in_plain_words_is_an_error() {
+    let answer = read("event: error\ndata: upstream \"gone\"\n\n").1;
+    assert_eq!(answer.error.as_deref(), Some(r#""upstream \"gone\"""#));
+    assert_eq!((answer.verdict, answer.malformed), (Some(Verdict::Failed), 0));
+}
+
+#[test]
 fn what_is_no_event_stream_says_so() {
     let reason = |body: &str| {
         let answer = read(body).1;

@@ -56,6 +56,8 @@ struct Place {
     fielded: bool,
     /// Visible text was given.
     spoken: bool,
+    /// The last character of it.
+    last: Option<char>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,7 @@ impl Inline {
             || !undecided && memchr::memchr3(b'<', b'[', TRIANGLE, text.as_bytes()).is_none()
         {
             place.spoken = true;
+            place.last = text.chars().next_back();
             return [(Part::Text, Kind::Output, text)].into();
         }
         let held = core::mem::take(&mut place.held);
@@ -162,6 +165,7 @@ impl Inline {
             reasoned: inside,
             fielded: false,
             spoken: false,
+            last: None,
         })
     }
 }
@@ -254,6 +258,7 @@ impl Place {
         let (end, found) = search(rest, wanted);
         parts.give(Part::Text, Kind::Output, from..from + end);
         self.spoken |= end > 0;
+        self.last = rest[..end].chars().next_back().or(self.last);
         let Some(found) = found else { return self.hold(from + end, parts) };
         let next = from + end + found.len();
         if let Some(tag) = open.iter().find(|tag| tag.open == found) {
@@ -263,6 +268,8 @@ impl Place {
             } else {
                 parts.give(Part::Text, Kind::Output, from + end..next);
             }
+        } else if self.last.is_some_and(|last| QUOTES.contains(&last)) {
+            parts.give(Part::Text, Kind::Output, from + end..next);
         } else {
             // What came so far was reasoning, unless nothing did.
             let part = if self.spoken { Part::Turn } else { Part::Tag };
@@ -365,5 +372,7 @@ const COMMON: usize = 2;
 const TRIANGLE: u8 = 0xe2;
 /// Opens and closes at once.
 const EMPTY_BLOCKS: [&str; 2] = ["<think/>", "<thinking/>"];
+/// A closing tag right behind one of these is talked about, not meant.
+const QUOTES: [char; 6] = ['`', '"', '\'', '(', '\u{201c}', '\u{2018}'];
 /// So many bytes of blanks are held where a tag may come; more are text.
 const BLANKS_MAX: usize = 256;

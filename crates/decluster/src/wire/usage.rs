@@ -4,6 +4,7 @@
 use alloc::string::String;
 
 use super::json::{self, Object, Value};
+use super::tape::Tape;
 
 /// What an answer cost in tokens. `None` is what the provider does not say.
 ///
@@ -43,7 +44,8 @@ impl Tokens {
     /// ```
     #[must_use]
     pub fn of(usage: &str, reasoning_text: bool) -> Option<Self> {
-        let usage = Value::parse(usage, 0).ok()?.object();
+        let mut tape = Tape::default();
+        let usage = Value::parse(usage, 0, &mut tape).ok()?.object();
         let find = |count| find(&usage, count);
         let cached = find(Count::Cached);
         let beside = [Count::CachedBeside, Count::WrittenBeside].map(find);
@@ -86,12 +88,12 @@ impl Tokens {
 }
 
 /// The reasoning tokens as the provider counts them, 0 included.
-pub(super) fn reported_reasoning(usage: &Object<'_>) -> Option<u64> {
+pub(super) fn reported_reasoning(usage: &Object<'_, '_>) -> Option<u64> {
     find(usage, Count::ReasoningBeside).or_else(|| find(usage, Count::Reasoning))
 }
 
 /// The usage of a dialect that has no object for it, as one.
-pub(super) fn gathered(answer: &Object<'_>) -> Option<String> {
+pub(super) fn gathered(answer: &Object<'_, '_>) -> Option<String> {
     let members = LOOSE.iter().filter_map(|key| Some((*key, answer.present(key)?.text)));
     members.clone().next()?;
     Some(json::write_object(members))
@@ -113,7 +115,7 @@ fn stands_beside(output: u64, reasoning: u64, rests: [Option<u64>; 2], usual: bo
 }
 
 /// The first count of this kind that is a number.
-fn find(usage: &Object<'_>, count: Count) -> Option<u64> {
+fn find(usage: &Object<'_, '_>, count: Count) -> Option<u64> {
     let mut rows = MEMBERS.iter().filter(|(kind, _)| *kind == count);
     rows.find_map(|(_, path)| match scaled(at(usage, path)?.text, 0)? {
         (number, true) => Some(number),
@@ -122,7 +124,7 @@ fn find(usage: &Object<'_>, count: Count) -> Option<u64> {
 }
 
 /// The member at the end of a path, unless it is null.
-fn at<'a>(object: &Object<'a>, path: &[&str]) -> Option<Value<'a>> {
+fn at<'a, 't>(object: &Object<'a, 't>, path: &[&str]) -> Option<Value<'a, 't>> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(object.present(first)?, |value, key| value.object().present(key))
 }
@@ -308,9 +310,11 @@ mod tests {
 
     #[test]
     fn loose_counts_become_an_object() {
-        let answer = Value::parse(r#"{"eval_count":3,"done":true,"load_duration":null}"#, 0);
+        let (mut tape, mut other) = (Tape::default(), Tape::default());
+        let answer =
+            Value::parse(r#"{"eval_count":3,"done":true,"load_duration":null}"#, 0, &mut tape);
         assert_eq!(gathered(&answer.unwrap().object()).as_deref(), Some(r#"{"eval_count":3}"#));
-        let none = Value::parse(r#"{"done":true}"#, 0);
+        let none = Value::parse(r#"{"done":true}"#, 0, &mut other);
         assert_eq!(gathered(&none.unwrap().object()), None);
     }
 }
