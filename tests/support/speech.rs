@@ -64,7 +64,7 @@ const ONCE: [&str; 20] = [
     r#""finishReason":"STOP""#,
     r#""type":"content-start""#,
     r#""done":true"#,
-    r#""eval_count":"#,
+    r#""eval_count":9"#,
     r#""toolUse":"#,
     r#""stopReason":"#,
     r#""novelty":"#,
