@@ -39,6 +39,8 @@ pub struct Reader {
     dialect: Option<Dialect>,
     /// The caller named one, and the first event is of this other one.
     other: Option<Dialect>,
+    /// An event was looked at for its dialect.
+    looked: bool,
     /// A dialect that is known but not read here: nothing is looked for any more.
     foreign: bool,
     common: Common,
@@ -59,6 +61,7 @@ impl Reader {
         Self {
             dialect,
             other: None,
+            looked: false,
             foreign: false,
             common: Common::default(),
             decode: dialect.map(detect::open),
@@ -280,6 +283,7 @@ impl Reader {
         }
         self.damage.run = 0;
         if self.dialect.is_none() && !self.foreign {
+            self.looked = true;
             match detect::sign(name, &event) {
                 Sign::Ours(dialect) => {
                     self.dialect = Some(dialect);
@@ -288,7 +292,7 @@ impl Reader {
                 Sign::Other => self.foreign = true,
                 Sign::None => {}
             }
-        } else if self.common.answer.events == 1
+        } else if !core::mem::replace(&mut self.looked, true)
             && let Sign::Ours(seen) = detect::sign(name, &event)
         {
             // It is read as it was named all the same; but if nothing comes of that, this is why.
