@@ -219,6 +219,18 @@ fn events_and_bytes_do_not_mix() {
 }
 
 #[test]
+fn a_byte_order_mark_stays_before_everything() {
+    for stream in ["\u{feff}{}\n\n\n", "\u{feff} {}\n\n", "\u{feff}[{}\n]\n"] {
+        let stream = stream.replace("{}", &event(1, "The lease ends first. Then it is renewed."));
+        let config = config("block", "adaptive", "semantic");
+        let out = rewritten(&config, [stream.as_bytes()], 0, false);
+        assert_eq!(out.find('\u{feff}'), Some(0), "{out:?}");
+        assert_eq!(out.matches('\u{feff}').count(), 1, "{out:?}");
+        assert_eq!(read([out.as_bytes()], None).texts, read([stream.as_bytes()], None).texts);
+    }
+}
+
+#[test]
 fn fields_and_comments_do_not_overtake_json() {
     let text = event(1, "The lease ends first. Then it is renewed.");
     for after in [": still here\n", "\ndata: : still here\n\ndata: [DONE]\n\n"] {

@@ -565,7 +565,7 @@ impl Intake<'_> {
     ) -> Result<(), PushError> {
         let unmarked = self.templates.unmark(frame);
         let frame = unmarked.as_ref().unwrap_or(frame);
-        if self.has_no_order(frame, reading) {
+        if self.templates.begins_line(frame) && self.has_no_order(frame, reading) {
             if !self.options.pieces {
                 self.urgent.push(frame);
             }
@@ -633,9 +633,9 @@ impl Intake<'_> {
         }
     }
 
-    /// Whether the frame may overtake: comments, pings, empty lines. Not where output is to be the input, not
-    /// with an id, which would confirm what was overtaken, not with lines that would turn the stream into JSON, and not
-    /// if the end of the input cut it short: it would run into whatever comes after it.
+    /// Whether the frame may overtake if it begins a line: comments, pings, empty lines. Not where output is to
+    /// be the input, not with an id, which would confirm what was overtaken, not with lines that would turn the
+    /// stream into JSON, and not if the end of the input cut it short: it would run into whatever comes after it.
     fn has_no_order(&self, frame: &Frame<'_>, reading: &Reading<'_>) -> bool {
         let blank = !matches!(frame.form, Form::Element { .. } | Form::ArrayEnd)
             && frame.raw.iter().all(|byte| matches!(byte, b'\r' | b'\n'));

@@ -487,6 +487,9 @@ impl Frame<'_> {
             if let Some(range) = range {
                 *range = range.start - BOM.len()..range.end - BOM.len();
             }
+            if let Form::Line { before, .. } | Form::Element { before, .. } = &mut frame.form {
+                *before = before.saturating_sub(BOM.len());
+            }
         }
         frame
     }

@@ -154,7 +154,7 @@ fn written(whole: &Run, stream: &[u8]) {
                 writer.mark();
             }
             let Some(event) = unmarked.event.as_ref().filter(|_| parts > 0) else {
-                return writer.whole(unmarked.raw, frame.form, frame.led, &mut out);
+                return writer.whole(unmarked.raw, unmarked.form, frame.led, &mut out);
             };
             for part in 1..=parts {
                 let last = part == parts;
@@ -163,7 +163,7 @@ fn written(whole: &Run, stream: &[u8]) {
                     _ => !(frame.bare || last && !frame.terminated),
                 };
                 let how = Ending { last, close };
-                writer.part(unmarked.raw, frame.form, event.data, how, &mut out);
+                writer.part(unmarked.raw, unmarked.form, event.data, how, &mut out);
             }
         });
         assert_eq!(result, Ok(()));
@@ -189,8 +189,12 @@ fn written(whole: &Run, stream: &[u8]) {
     // Only events that are complete are cut in several. What is no event may run into the part before it. Behind JSON
     // the `id` that only the last part keeps may be what tells that fields begin.
     let apart = |frame: &Seen| {
-        let blank = frame.raw.iter().all(u8::is_ascii_whitespace);
-        frame.event.is_some() || blank || matches!(frame.form, Form::Sse | Form::ArrayEnd)
+        let is_blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
+        match frame.form {
+            Form::Sse | Form::ArrayEnd => true,
+            Form::Line { before, .. } if frame.event.is_some() => is_blank(&frame.raw[..before]),
+            _ => frame.event.is_some() || is_blank(&frame.raw),
+        }
     };
     let lines = whole.frames.iter().filter(|frame| frame.form != Form::Sse).all(is_line);
     let lines = lines || !whole.frames.iter().any(is_line);

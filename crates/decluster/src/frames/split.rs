@@ -24,6 +24,8 @@ pub(super) struct Splitter {
     value: usize,
     state: State,
     layout: Layout,
+    /// The next frame begins with a byte order mark.
+    marked: bool,
     /// Inside an array whose elements are the events.
     inside: bool,
     /// The array was closed and nothing has come since.
@@ -97,6 +99,7 @@ impl Splitter {
             value: 0,
             state: State::Head,
             layout: Layout::Unknown,
+            marked: false,
             inside: false,
             closed: false,
             depth: 0,
@@ -123,6 +126,7 @@ impl Splitter {
     pub(super) fn begin(&mut self) {
         if self.buf.starts_with(BOM) {
             self.at = BOM.len();
+            self.marked = true;
         }
         let first = self.buf[self.at..].iter().find(|byte| !is_blank(**byte));
         if first == Some(&b'[') {
@@ -177,6 +181,7 @@ impl Splitter {
 
     /// The frame that was found.
     pub(super) fn frame(&mut self, cut: &Cut) -> Frame<'_> {
+        let marked = mem::take(&mut self.marked);
         let raw = &self.buf[cut.from..cut.to];
         let range = cut.data.as_ref().map(|data| data.start - cut.from..data.end - cut.from);
         let data = match range.as_ref().map(|range| String::from_utf8_lossy(&raw[range.clone()])) {
@@ -200,7 +205,7 @@ impl Splitter {
             event,
             led: false,
             split: false,
-            marked: false,
+            marked,
             comments: cut.comments,
             terminated: cut.terminated,
             bare: false,

@@ -33,6 +33,8 @@ pub(super) struct Templates {
     verbatim: bool,
     /// Events came as JSON without fields.
     bare_json: bool,
+    /// The frame before did not end the line that its JSON text is on.
+    in_line: bool,
     options: RewriterOptions,
     object: Option<Object>,
 }
@@ -112,6 +114,12 @@ impl Templates {
     /// Whether output is to be the input, byte for byte.
     pub(super) fn is_verbatim(&self) -> bool {
         self.verbatim
+    }
+
+    /// Whether the frame begins a line; must be asked for each.
+    pub(super) fn begins_line(&mut self, frame: &Frame<'_>) -> bool {
+        let in_line = matches!(frame.form, Form::Line { .. }) && !frame.raw.ends_with(b"\n");
+        !core::mem::replace(&mut self.in_line, in_line)
     }
 
     /// Whether the frame has fields or comments in a stream that is JSON, or began as JSON: ahead of that they would

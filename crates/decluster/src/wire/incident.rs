@@ -39,7 +39,8 @@ pub(super) fn read<'a>(
     let count = tokens.and_then(count);
     if let (Some(tokens), None) = (tokens, count) {
         common.malformed(format!("delta_tokens is not a count: {:.40}", tokens.text));
-        reading.plain = false;
+        // It must not be told with each part.
+        (reading.plain, reading.whole) = (false, true);
     }
     let texts = event.get("delta").is_some_and(|v| common.text((kind, 0, 0), 0, v, reading));
     // With a text even 0 has its place: where deltas are joined, this one may have to tell the sum.
