@@ -98,6 +98,15 @@ fn a_delta_may_be_cut_at_sentences_alone() {
 }
 
 #[test]
+fn deltas_of_different_names_are_not_joined() {
+    let named = |name: &str, text: &str| format!("event: {name}\n{}", delta(text));
+    let stream = [named("a", "One"), named("a", " word"), named("b", " more.")].concat();
+    let out = lines(&config("block", "adaptive", "semantic"), &stream);
+    let names = out.iter().filter(|line| line.starts_with("event"));
+    assert_eq!(names.collect::<Vec<_>>(), ["event: a", "event: a", "event: b"], "{out:#?}");
+}
+
+#[test]
 fn deltas_of_one_shape_are_joined_in_the_last() {
     let word = |n: u32, t: &str| {
         event(&format!(

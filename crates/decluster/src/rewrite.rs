@@ -595,8 +595,8 @@ impl Intake<'_> {
             return Err(PushError::TooManyChoices { index });
         }
         if keep {
-            // Only plain events of the same shape may share a piece; a mark keeps others apart.
-            let shape = if reading.plain { reading.shape } else { 0 };
+            // Only plain events of the same name and shape may share a piece; a mark keeps others apart.
+            let shape = if reading.plain { named_shape(frame, reading) } else { 0 };
             if self.joinable.is_some_and(|last| last == 0 || last != shape) {
                 self.engine.admit_mark(now, SPLIT, false);
             }
@@ -680,6 +680,13 @@ fn begins_as_json(frame: &Frame<'_>) -> bool {
     frame.form == Form::Sse && frame.stray.is_some() && matches!(first(), Some(b'{' | b'['))
 }
 
+/// The event's shape with its name; 0 stays 0.
+fn named_shape(frame: &Frame<'_>, reading: &Reading<'_>) -> u64 {
+    let name = frame.event.as_ref().map_or("", |event| event.name);
+    let mix = |shape: u64, byte: u8| (shape ^ u64::from(byte)).wrapping_mul(NAME_PRIME);
+    if reading.shape == 0 { 0 } else { name.bytes().fold(reading.shape, mix).max(1) }
+}
+
 /// How many bytes each part of the event would repeat.
 fn rest_of(frame: &Frame<'_>, reading: &Reading<'_>) -> usize {
     let mut spans: Vec<_> = reading.strings().chain(reading.rest.iter().map(|(s, _)| s)).collect();
@@ -728,6 +735,8 @@ impl core::error::Error for RewriterError {}
 const REST_MAX: usize = 8_192;
 /// An event with more texts and tags than this passes whole: each of its parts names them all.
 const TEXTS_MAX: usize = 512;
+/// That of FNV-1a.
+const NAME_PRIME: u64 = 0x0100_0000_01b3;
 /// What a frame costs besides its bytes.
 const URGENT_OVERHEAD: usize = 64;
 /// The id of marks that only keep pieces apart.
