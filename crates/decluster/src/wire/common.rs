@@ -78,8 +78,8 @@ impl Common {
         true
     }
 
-    /// The same for visible text in which reasoning may stand between tags. `copies` are other strings
-    /// with the same text.
+    /// The same for visible text in which reasoning may stand between tags. `copy` is another string with
+    /// the same text.
     pub(super) fn visible<'a>(
         &mut self,
         choice: u32,
