@@ -86,7 +86,7 @@ def answer(client: httpx.Client, prompt: str) -> dict[str, Any]:
 def main(prompts: str, answers: str) -> int:
     client = httpx.Client(
         base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1"),
-        headers={"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"},
+        headers={"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}"},
         timeout=httpx.Timeout(10, read=300, pool=None),
     )
     failed = 0

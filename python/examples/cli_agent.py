@@ -121,7 +121,7 @@ def main() -> None:
     messages: list[dict[str, Any]] = []
     client = httpx.Client(
         base_url=os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1"),
-        headers={"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"},
+        headers={"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}"},
         # httpx gives up after five seconds of silence; a model thinks longer.
         timeout=httpx.Timeout(10, read=300),
     )

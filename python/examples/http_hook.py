@@ -62,17 +62,18 @@ def again(response: Any) -> Any:
 
 
 def replace_body(response: Any, paced: Any) -> None:
-    response.stream = body_class(type(response).__module__.partition(".")[0])(paced)
+    sync, by_loop = bodies(type(response).__module__.partition(".")[0])
+    response.stream = by_loop(paced) if hasattr(paced, "__aiter__") else sync(paced)
     for name in ("content-encoding", "content-length"):
         response.headers.pop(name, None)
 
 
 @cache
-def body_class(module: str) -> Any:
-    """A body as the client's own library wants it: there are httpx and httpx2, often both."""
+def bodies(module: str) -> Any:
+    """Bodies as the client's own library wants them: there are httpx and httpx2, often both."""
     httpx: Any = sys.modules[module]
 
-    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):  # type: ignore[misc]
+    class Body(httpx.SyncByteStream):  # type: ignore[misc]
         def __init__(self, paced: Any) -> None:
             self.paced = paced
 
@@ -82,10 +83,14 @@ def body_class(module: str) -> Any:
         def close(self) -> None:
             self.paced.close()
 
+    class AsyncBody(httpx.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, paced: Any) -> None:
+            self.paced = paced
+
         def __aiter__(self) -> Any:
             return self.paced
 
         async def aclose(self) -> None:
             await self.paced.aclose()
 
-    return Body
+    return Body, AsyncBody

@@ -71,7 +71,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[None]:
     async with httpx.AsyncClient(
         base_url=BASE_URL,
         headers={
-            "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}",
+            "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",
             "Content-Type": "application/json",
             # A compressed stream comes in lumps.
             "Accept-Encoding": "identity",

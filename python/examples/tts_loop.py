@@ -54,7 +54,7 @@ def main(question: str, *command: str) -> None:
         "stream": True,
     }
     url = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1") + "/chat/completions"
-    headers = {"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
+    headers = {"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}"}
     # A model that thinks may be silent for longer than httpx's five seconds.
     timeout = httpx.Timeout(10, read=300)
     speak = voice(list(command))

@@ -19,59 +19,25 @@ import cli_agent
 import httpx
 import pytest
 import tts_loop
+from example_streams import (
+    ANSWER,
+    BROKEN,
+    CALLING,
+    DONE,
+    HOW,
+    SAID,
+    THOUGHT,
+    WHY,
+    called,
+    clustered,
+    environment,
+    event,
+)
 from readers import no_reader_left
 
 from decluster._demo_server import Cut, Hold, Script, Send, Server
 
 EXAMPLES = Path(__file__).parents[2] / "python" / "examples"
-
-WHY = "The lease ends while the worker still runs, so the job is handed out again. Renew it, then."
-HOW = "Renew the lease from a thread of its own: a timer does it. Then check that it is still held."
-
-
-def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    body = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    return f"data: {json.dumps({**body, 'choices': [choice]})}\n\n".encode()
-
-
-def called(name: str, arguments: dict[str, str], id: str = "call-1") -> list[bytes]:
-    """A tool call as it comes: its name, then its arguments in two parts."""
-    text = json.dumps(arguments)
-    parts = [
-        {"id": id, "type": "function", "function": {"name": name, "arguments": ""}},
-        {"function": {"arguments": text[:5]}},
-        {"function": {"arguments": text[5:]}},
-    ]
-    return [event({"tool_calls": [{"index": 0, **part}]}) for part in parts]
-
-
-USAGE = (
-    b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],'
-    b'"usage":{"prompt_tokens":7,"completion_tokens":40,"total_tokens":47,'
-    b'"completion_tokens_details":{"reasoning_tokens":19}}}\n\n'
-)
-DONE = b"data: [DONE]\n\n"
-
-
-def clustered(*events: bytes, finish: str = "stop") -> list[Send]:
-    whole = [event({"role": "assistant", "content": ""}), *events, event({}, finish), USAGE, DONE]
-    return [Send(data, after=0.05) for data in whole]
-
-
-THOUGHT = event({"reasoning_content": WHY})
-SAID = event({"content": HOW})
-ANSWER = clustered(THOUGHT, SAID)
-BROKEN: Script = [Send(THOUGHT), Send(event({"content": HOW[:30]})), Send(SAID[:20]), Cut(0.05)]
-CALLING = clustered(
-    THOUGHT, *called("calculate", {"expression": "6 * (3 + 4)"}), finish="tool_calls"
-)
-
-
-def environment(server: Server) -> dict[str, str]:
-    base = server.url.removesuffix("/chat/completions")
-    own = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none", "OPENAI_MODEL": "m"}
-    return {**os.environ, **own, "NO_PROXY": "127.0.0.1", "PYTHONWARNINGS": "error"}
 
 
 def run(name: str, server: Server, *arguments: str, say: str = "", errors: str = "") -> str:
