@@ -5,10 +5,12 @@
         http_client=anthropic.DefaultAsyncHttpxClient(event_hooks=async_hooks(max_delay=0.8))
     )
 
-Nothing else changes: helpers that keep a snapshot (`chat.completions.stream()`,
-`messages.stream()`), LangChain and Pydantic-AI read a stream that is paced already, and other
-responses pass. A hook rather than a transport: with a transport of its own a client no longer
-honours HTTPS_PROXY, and the SDK's own timeouts and limits are those of its `Default...Client`.
+Nothing else changes. Helpers that keep a snapshot (`chat.completions.stream()`,
+`messages.stream()`), LangChain and Pydantic-AI read a stream that is paced already; google-genai
+takes such a client as `HttpOptions(httpx_client=...)`. Responses that are no streams pass.
+
+It is a hook and no transport, since a client with a transport of its own does not heed HTTPS_PROXY,
+and since an SDK's `Default...Client` has timeouts and limits for long streams.
 """
 
 import sys
@@ -62,8 +64,8 @@ def again(response: Any) -> Any:
 
 
 def replace_body(response: Any, paced: Any) -> None:
-    sync, by_loop = bodies(type(response).__module__.partition(".")[0])
-    response.stream = by_loop(paced) if hasattr(paced, "__aiter__") else sync(paced)
+    body, async_body = bodies(type(response).__module__.partition(".")[0])
+    response.stream = async_body(paced) if hasattr(paced, "__aiter__") else body(paced)
     for name in ("content-encoding", "content-length"):
         response.headers.pop(name, None)
 

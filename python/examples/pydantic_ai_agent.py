@@ -16,19 +16,20 @@ from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+
+def clock() -> str:
+    """The local date and time."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
 provider = OpenAIProvider(
     base_url=os.environ.get("OPENAI_BASE_URL"),
     api_key=os.environ.get("OPENAI_API_KEY"),
     # With the SDK's own timeouts: they allow ten minutes of silence.
     http_client=openai.DefaultAsyncHttpxClient(event_hooks=async_hooks()),
 )
-agent = Agent(OpenAIChatModel(os.environ.get("OPENAI_MODEL", "gpt-5-mini"), provider=provider))
-
-
-@agent.tool_plain
-def clock() -> str:
-    """The local date and time."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")
+model = OpenAIChatModel(os.environ.get("OPENAI_MODEL", "gpt-5-mini"), provider=provider)
+agent = Agent(model, tools=[clock])
 
 
 async def main(question: str) -> None:

@@ -5,10 +5,10 @@
     curl -N localhost:8000/v1/chat/completions -H 'Content-Type: application/json' \\
         -d '{"model": "...", "stream": true, "messages": [{"role": "user", "content": "Hello"}]}'
 
-This is Starlette, on which FastAPI stands: there `@app.post(...)` above `relay` is all that
-changes. OPENAI_BASE_URL names another provider. Without the graceful timeout a restart waits for
-every open stream. Ask who may use it before it is reachable by others. Needs starlette, httpx,
-uvicorn.
+This is Starlette, on which FastAPI stands: with `app = FastAPI(lifespan=lifespan)` and `@app.post`
+above `relay` it is the same. OPENAI_BASE_URL names another provider. Without the graceful timeout a
+restart waits for every open stream. Whoever can reach it uses your key: ask who they are. Needs
+starlette, httpx and uvicorn.
 """
 
 import os

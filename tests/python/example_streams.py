@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from decluster._demo_server import Cut, Script, Send, Server
@@ -51,12 +53,49 @@ CALLING = clustered(
 )
 
 
-def environment(server: Server) -> dict[str, str]:
+class Provider(ThreadingHTTPServer):
+    """Answers with one body, and keeps connections; counts them."""
+
+    daemon_threads = True
+
+    def __init__(self, body: bytes, status: int = 200, **headers: str) -> None:
+        self.accepted = 0
+        said = {"content_length": str(len(body)), "content_type": "text/event-stream", **headers}
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                self.send_response(status)
+                for name, value in said.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Says nothing."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1/chat/completions"
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.accepted += 1
+        super().process_request(request, client_address)
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
+        super().__exit__(*error)
+
+
+def environment(server: Server | Provider) -> dict[str, str]:
     own = {"OPENAI_BASE_URL": base_of(server), "OPENAI_API_KEY": "none", "OPENAI_MODEL": "m"}
     return {**os.environ, **own, "NO_PROXY": "127.0.0.1", "PYTHONWARNINGS": "error"}
 
 
-def base_of(server: Server) -> str:
+def base_of(server: Server | Provider) -> str:
     return server.url.removesuffix("/chat/completions")
 
 

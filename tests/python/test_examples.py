@@ -28,6 +28,8 @@ from example_streams import (
     SAID,
     THOUGHT,
     WHY,
+    Provider,
+    base_of,
     called,
     clustered,
     environment,
@@ -40,7 +42,9 @@ from decluster._demo_server import Cut, Hold, Script, Send, Server
 EXAMPLES = Path(__file__).parents[2] / "python" / "examples"
 
 
-def run(name: str, server: Server, *arguments: str, say: str = "", errors: str = "") -> str:
+def run(
+    name: str, server: Server | Provider, *arguments: str, say: str = "", errors: str = ""
+) -> str:
     """What an example prints; it must end well."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / name, *arguments],
@@ -82,6 +86,12 @@ def test_the_agent_runs_no_tool_of_an_answer_that_broke_off() -> None:
     assert "[truncated" in out
     assert "clock(" not in out
     assert messages == [{"role": "user", "content": "Again?"}]
+
+
+def test_a_refusal_is_shown_and_the_agent_goes_on() -> None:
+    with Provider(b'{"error": "no such key"}', 401, content_type="application/json") as provider:
+        out = run("cli_agent.py", provider, say="Why?\nHow?\n")
+    assert out.count('[401: {"error": "no such key"}]') == 2
 
 
 def test_an_interrupt_stops_the_answer_and_not_the_agent() -> None:
@@ -211,7 +221,9 @@ def test_a_listener_who_has_heard_enough_ends_the_stream() -> None:
 # The batch
 
 
-def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server, *prompts: str) -> Any:
+def batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server | Provider, *prompts: str
+) -> Any:
     """The exit code, and the lines that were written by their prompt."""
     for name, value in environment(server).items():
         monkeypatch.setenv(name, value)
@@ -295,3 +307,25 @@ def test_an_answer_cut_at_its_limit_is_not_asked_for_again(
         assert len(server.connections) == 1
     assert code == 1
     assert rows["Why?"]["error"] == "cut at the limit of tokens"
+
+
+@pytest.mark.parametrize(("status", "attempts"), [(400, 1), (401, 1), (429, 3), (503, 3)])
+def test_a_refusal_that_may_pass_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, attempts: int
+) -> None:
+    with Provider(b"not now", status, content_type="text/plain", retry_after="0") as provider:
+        code, rows = batch(tmp_path, monkeypatch, provider, "Why?")
+    assert code == 1
+    error = f"{status}: not now"
+    assert rows == {"Why?": {"prompt": "Why?", "attempts": attempts, "error": error}}
+
+
+def test_a_batch_waits_as_long_as_the_provider_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(batch_collect.time, "sleep", waits.append)
+    with (
+        Provider(b"not now", 429, content_type="text/plain", retry_after="7") as provider,
+        httpx.Client(base_url=base_of(provider), trust_env=False) as client,
+    ):
+        batch_collect.answer(client, "Why?")
+    assert waits == [7.0, 7.0]

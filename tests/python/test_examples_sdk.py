@@ -7,9 +7,7 @@ import gzip
 import importlib
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import anthropic
@@ -24,6 +22,7 @@ from example_streams import (
     HOW,
     THOUGHT,
     WHY,
+    Provider,
     base_of,
     called,
     clustered,
@@ -217,43 +216,6 @@ def test_closing_an_async_response_leaves_no_task(library: Any) -> None:
         asyncio.run(main(server))
         assert server.wait_open_connections(0)
         assert server.connections[0].outcome == "client closed"
-
-
-class Provider(ThreadingHTTPServer):
-    """Answers with one body, and keeps connections; counts them."""
-
-    daemon_threads = True
-
-    def __init__(self, body: bytes, **headers: str) -> None:
-        self.accepted = 0
-        said = {"content_length": str(len(body)), "content_type": "text/event-stream", **headers}
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                self.send_response(200)
-                for name, value in said.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Says nothing."""
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.accepted += 1
-        super().process_request(request, client_address)
-
-    def __exit__(self, *error: object) -> None:
-        self.shutdown()
-        super().__exit__(*error)
 
 
 EVENTS = b"".join(step.data for step in ANSWER)
