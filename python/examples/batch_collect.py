@@ -55,6 +55,8 @@ def ask(client: httpx.Client, prompt: str) -> dict[str, Any]:
             answer = decluster.collect(response)
     except httpx.TransportError as error:
         raise Failed(repr(error), again=True) from error
+    except decluster.StreamError as error:
+        raise Failed(repr(error), again=False) from error
     if answer.verdict != "complete":
         raise Failed(f"{answer.verdict}: {answer.reason or answer.error}", again=True)
     if answer.finish == "length":

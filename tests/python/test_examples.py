@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pty
@@ -37,6 +38,7 @@ from example_streams import (
 )
 from readers import no_reader_left
 
+import decluster
 from decluster._demo_server import Cut, Hold, Script, Send, Server
 
 EXAMPLES = Path(__file__).parents[2] / "python" / "examples"
@@ -297,6 +299,19 @@ def test_an_error_in_the_stream_is_no_answer(
     assert code == 1
     assert rows["Why?"]["error"].startswith("failed: ")
     assert "too busy" in rows["Why?"]["error"]
+
+
+def test_a_stream_that_is_none_does_not_end_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little = functools.partial(decluster.collect, max_event_bytes=1024)
+    monkeypatch.setattr(decluster, "collect", little)
+    with Server([Send(b"data: " + b"x" * 2000 + b"\n\n")], ANSWER) as server:
+        monkeypatch.setattr(batch_collect, "WORKERS", 1)
+        code, rows = batch(tmp_path, monkeypatch, server, "Why?", "How?")
+    assert code == 1
+    assert rows["Why?"]["error"].startswith("TooLarge(")
+    assert rows["How?"]["output"] == HOW
 
 
 def test_an_answer_cut_at_its_limit_is_not_asked_for_again(
