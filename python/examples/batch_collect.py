@@ -52,7 +52,8 @@ def ask(client: httpx.Client, prompt: str) -> dict[str, Any]:
                     again=status in (408, 409, 429) or status >= 500,
                     wait=float(wait) if wait.isdecimal() else 0.0,
                 )
-            answer = decluster.collect(response)
+            # Not by lines: those of httpx end at U+2028 too, and the text would lack it.
+            answer = decluster.collect(response.iter_bytes())
     except httpx.TransportError as error:
         raise Failed(repr(error), again=True) from error
     except decluster.StreamError as error:

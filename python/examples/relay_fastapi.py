@@ -59,7 +59,7 @@ async def relay(request: Request) -> Response:
             await upstream.aclose()
         passed = {name: upstream.headers[name] for name in PASSED if name in upstream.headers}
         return Response(body, upstream.status_code, {**passed, "Content-Type": kind})
-    paced = decluster.wrap(upstream.aiter_bytes(), closer=upstream.aclose)
+    paced = decluster.wrap(upstream.aiter_bytes(), framing="bytes", closer=upstream.aclose)
     return PacedResponse(paced, upstream.status_code, UNBUFFERED, "text/event-stream")
 
 

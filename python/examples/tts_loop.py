@@ -60,7 +60,7 @@ def main(question: str, *command: str) -> None:
     speak = voice(list(command))
     with httpx.stream("POST", url, json=body, headers=headers, timeout=timeout) as response:
         response.raise_for_status()
-        for text in sentences(response):
+        for text in sentences(response.iter_bytes()):
             speak(text)
 
 
