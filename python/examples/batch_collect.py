@@ -104,7 +104,7 @@ def main(prompts: str, answers: str) -> int:
         for done in as_completed([pool.submit(answer, client, line) for line in lines]):
             row = done.result()
             failed += "error" in row
-            print(json.dumps(row, ensure_ascii=False), file=out, flush=True)
+            print(json.dumps(row), file=out, flush=True)
     print(f"{len(lines) - failed} answers, {failed} failed", file=sys.stderr)
     return 1 if failed else 0
 

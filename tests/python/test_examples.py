@@ -234,7 +234,7 @@ def batch(
     asked.write_text("\n".join(prompts))
     code = batch_collect.main(str(asked), str(answers))
     assert no_reader_left()
-    rows = [json.loads(line) for line in answers.read_text(encoding="utf-8").split("\n") if line]
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
     assert sorted(row["prompt"] for row in rows) == sorted(prompts)
     return code, {row["prompt"]: row for row in rows}
 
@@ -258,7 +258,7 @@ def test_a_batch_writes_whole_answers(tmp_path: Path) -> None:
         told = "20 answers, 0 failed\n"
         run("batch_collect.py", server, str(asked), str(answers), errors=told)
         bodies = [json.loads(each.body) for each in server.connections]
-    rows = [json.loads(line) for line in answers.read_text(encoding="utf-8").split("\n") if line]
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
     assert sorted(row["prompt"] for row in rows) == sorted(prompts)
     assert all({**row, **WHOLE, "attempts": 1} == row for row in rows)
     assert all(body["stream_options"] == {"include_usage": True} for body in bodies)
