@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from . import _sdk
+
 
 class Source:
     """An iterator of lines or chunks, with the response behind it where there is one."""
@@ -69,6 +71,7 @@ def _open(source: Any) -> tuple[Iterator[Any], object]:
             f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
             "such as response.iter_lines()"
         )
+    _sdk.refuse(source)
     if isinstance(source, Mapping):
         raise TypeError(
             f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
