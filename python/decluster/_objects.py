@@ -137,10 +137,15 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 def _within(model: Any) -> Any:
     """The chunk in an event that is nothing but `data`, as Mistral's SDK gives it."""
-    if _fields(type(model)).keys() != {"data"}:
+    if not _only_holds(type(model)):  # type: ignore[arg-type]
         return None
     data = vars(model).get("data")
     return data if is_model(type(data)) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _only_holds(kind: type) -> bool:
+    return _fields(kind).keys() == {"data"}
 
 
 def _plain(value: Any) -> Any:
@@ -202,10 +207,12 @@ def _merge_model(own: Any, said: dict[str, Any]) -> Any:
         if key not in said:
             if name in was_set and name not in ASIDE:
                 gone.append(name)
-        elif (new := _merge_shared(value, said[key])) is not value:
+        elif (new := said[key]) is not value and (new := _merge_shared(value, new)) is not value:
             changes[name] = new
-    for key in said.keys() - {names.wire.get(name, name) for name in members}:
+    for key in said:
         name = names.here.get(key, key)
+        if name in members:
+            continue
         if name in names.wire or (extra is not None and name not in names.computed):
             changes[name] = said[key]
     if not changes and not gone:
