@@ -21,9 +21,10 @@ def refuse(source: object) -> None:
             f"a {name} is one object, not a stream: ask for stream=True (google-genai: call "
             "generate_content_stream()) and give what that returns; usage() reads finished answers"
         )
+    if inspect.iscoroutine(source):
+        source.close()  # Else Python warns that nobody awaited it, which is said here already.
+        raise TypeError(f"{source.__name__} is a coroutine: await it, and give what it returns")
     if inspect.isawaitable(source) and not _has(source, "__aiter__"):
-        if inspect.iscoroutine(source):
-            source.close()  # Else Python warns that nobody awaited it, which is said here already.
         raise TypeError(f"a {name} is not a stream yet: await it, and give what it returns")
     if _is_raw_response(source):
         raise TypeError(f"a {name} is not a stream: give what its parse() returns")

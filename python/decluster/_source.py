@@ -120,9 +120,6 @@ def _refuse(source: Any) -> None:
         )
     if inspect.ismethod(source) or inspect.isfunction(source):
         raise TypeError(f"{source.__name__} is a function: call it, as in response.iter_lines()")
-    if inspect.iscoroutine(source):
-        source.close()  # Else Python warns that nobody awaited it, which is said here already.
-        raise TypeError(f"{source.__name__} is a coroutine: await it, and give what it returns")
     if _has_lines(source) or _is_aiohttp(source) or hasattr(source, "__aiter__"):
         return
     if not isinstance(source, Iterable):
@@ -140,7 +137,7 @@ def _is_async(source: Any) -> bool:
         body = getattr(source, "stream", None)
         reads_async = hasattr(body, "__aiter__") and not hasattr(body, "__iter__")
         return reads_async or inspect.isasyncgenfunction(source.iter_lines)
-    return hasattr(source, "__aiter__")
+    return _sdk.is_async(source)
 
 
 def _has_lines(source: Any) -> bool:

@@ -112,7 +112,7 @@ def told_of_gemini(chunks: list[Any]) -> Told:
                 told.ends[place, "finish"] = candidate.finish_reason
         if event.usage_metadata:
             told.ends["usage"] = event.usage_metadata.model_dump()
-        assert event.sdk_http_response.headers["content-type"]
+        assert event.sdk_http_response.headers
         if not said:
             told.others.append(event.model_dump())
     return told
@@ -186,6 +186,18 @@ def test_gemini_chunks_have_their_dialect_and_usage(genai: Any, bodies: Bodies) 
     answer = decluster.collect(gemini(genai, bodies, GEMINI))
     assert (answer.reasoning, answer.output) == (WHY, HOW + HOW)
     assert no_reader_left()
+
+
+def test_async_gemini_chunks_tell_the_same(genai: Any, bodies: Bodies) -> None:
+    async def asked() -> None:
+        options = genai.types.HttpOptions(base_url=f"{bodies.url}/body/{bodies.add(GEMINI)}")
+        client = genai.Client(api_key="none", http_options=options)
+        source = await client.aio.models.generate_content_stream(model="m", contents="?")
+        out = [chunk async for chunk in decluster.wrap(source, pace="off")]
+        assert told_of_gemini(out) == told_of_gemini(list(gemini(genai, bodies, GEMINI)))
+        assert len(out) > 3
+
+    asyncio.run(asked())
 
 
 def test_what_is_no_stream_of_geminis_is_refused(genai: Any, bodies: Bodies) -> None:
@@ -295,36 +307,36 @@ def test_litellm_chunks_come_out_as_they_are_without_pace_and_cuts(
 
 
 @pytest.mark.parametrize("model", LITE)
-def test_litellms_own_stream_is_told_to_be_sync_or_async(
+def test_litellms_own_stream_is_read_in_the_way_it_was_asked_for(
     litellm: Any, bodies: Bodies, model: str
 ) -> None:
-    from decluster._sdk import is_async
+    """It has `__iter__` and `__aiter__`, and only one of them works."""
+    ask = asked(bodies, model, LITE[model])
+    plain = told_of_lite(litellm, list(litellm.completion(**ask))).texts
 
-    def opened() -> bool:
-        stream = litellm.completion(**asked(bodies, model, LITE[model]))
-        found = is_async(stream)
-        list(stream)
-        return found
+    def opened() -> None:
+        stream: Any = decluster.wrap(litellm.completion(**ask), pace="off")
+        assert isinstance(stream, decluster.Stream)
+        assert stream._hidden_params["additional_headers"]
+        assert told_of_lite(litellm, list(stream)).texts == plain
+        assert (stream.dialect, stream.verdict) == ("openai-chat", "complete")
+        assert (stream.tokens.input, stream.tokens.output) == (9, 57)
 
-    async def both() -> tuple[bool, bool]:
+    async def both() -> None:
         # Also in a loop the sync stream is sync.
-        sync = opened()
-        stream = await litellm.acompletion(**asked(bodies, model, LITE[model]))
-        found = is_async(stream)
-        async for _ in stream:
-            pass
-        return sync, found
+        opened()
+        stream: Any = decluster.wrap(await litellm.acompletion(**ask), pace="off")
+        assert isinstance(stream, decluster.AsyncStream)
+        assert stream._hidden_params["additional_headers"]
+        assert told_of_lite(litellm, [event async for event in stream]).texts == plain
+        assert (stream.tokens.input, stream.tokens.output) == (9, 57)
 
-    assert opened() is False
-    assert asyncio.run(both()) == (False, True)
+    opened()
+    asyncio.run(both())
+    assert no_reader_left()
 
 
-def test_litellms_own_stream_has_its_dialect_and_usage(litellm: Any, bodies: Bodies) -> None:
-    stream = decluster.wrap(litellm.completion(**asked(bodies, "openai/m", CHAT)), pace="off")
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
-    assert (stream.dialect, stream.verdict) == ("openai-chat", "complete")
-    assert (stream.tokens.input, stream.tokens.output) == (9, 57)
+def test_a_finished_answer_of_litellms_is_no_stream(litellm: Any) -> None:
     whole = litellm.ModelResponse(choices=[], usage=None)
     with pytest.raises(TypeError, match="a ModelResponse is one object, not a stream"):
         decluster.wrap(whole)
-    assert no_reader_left()

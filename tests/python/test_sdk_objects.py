@@ -6,7 +6,7 @@ import asyncio
 import functools
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ import decluster
 CAPTURES = Path(__file__).parents[2] / "../shared/captures"
 
 
-@pytest.fixture(scope="module")
-def readers() -> Iterator[Readers]:
-    with Readers(background=False) as readers:
+@pytest.fixture(scope="module", params=["sync", "async"])
+def readers(request: pytest.FixtureRequest) -> Iterator[Readers]:
+    with Readers(background=request.param == "async") as readers:
         yield readers
 
 
@@ -85,10 +85,12 @@ RECORDINGS = [
     for dialect in WAYS
     for path in sorted((CAPTURES / dialect).glob("*.sse"))
 ]
+SYNC_NOW_ASYNC_LATER = ["sync", pytest.param("async", marks=pytest.mark.slow)]
 needs_recordings = pytest.mark.skipif(not RECORDINGS, reason=f"{CAPTURES} is absent")
 
 
 @needs_recordings
+@pytest.mark.parametrize("readers", SYNC_NOW_ASYNC_LATER, indirect=True)
 @pytest.mark.parametrize(("dialect", "path"), RECORDINGS or [("", Path())])
 def test_a_program_tells_the_same_of_recorded_streams(
     readers: Readers, dialect: str, path: Path
@@ -101,24 +103,40 @@ def test_a_program_tells_the_same_of_recorded_streams(
 
 @pytest.mark.parametrize("own", STREAMS, ids=lambda own: f"{own.dialect}: {own.name}")
 def test_without_pace_and_cuts_every_object_is_the_sdks_own(readers: Readers, own: Own) -> None:
-    given = []
+    given: list[Any] = []
+    out: list[Any] = []
 
-    def kept(stream: Any) -> Iterator[Any]:
-        for event in stream:
-            given.append(event)
-            yield event
-
-    out = []
-
-    def compared(stream: Any) -> Iterator[Any]:
-        wrapped = through(segment="off")(kept(stream))
-        for event in wrapped:
-            out.append(event)
-            yield event
+    def compared(stream: Any) -> Any:
+        return kept(through(segment="off")(kept(stream, given)), out)
 
     readers.read(WAYS[own.dialect]["create"], own.body, compared)
     assert len(out) == len(given) > 0
     assert all(map(lambda after, before: after is before, out, given))
+
+
+def kept(stream: Any, items: list[Any]) -> Any:
+    """The stream, whose items are kept here, too."""
+
+    def each() -> Iterator[Any]:
+        for item in stream:
+            items.append(item)
+            yield item
+
+    async def aeach() -> AsyncIterator[Any]:
+        async for item in stream:
+            items.append(item)
+            yield item
+
+    return aeach() if hasattr(stream, "__aiter__") else each()
+
+
+@pytest.mark.parametrize("own", STREAMS, ids=lambda own: f"{own.dialect}: {own.name}")
+def test_a_reader_of_its_own_tells_the_same(readers: Readers, own: Own) -> None:
+    """A thread reads, or a task; and an error of the SDK comes after all text before it."""
+    way = WAYS[own.dialect]["create"]
+    told = readers.read(way, own.body)
+    assert readers.read(way, own.body, lambda stream: decluster.wrap(stream, pace="off")) == told
+    assert no_reader_left()
 
 
 def test_a_copy_keeps_what_the_sdk_has_besides(client: openai.OpenAI, bodies: Bodies) -> None:
@@ -196,6 +214,58 @@ def test_an_error_that_the_sdk_raises_comes_after_the_text(client: Any, bodies: 
             text += event.choices[0].delta.content or ""
     assert text == HOW
     assert no_reader_left()
+
+
+def test_closing_early_closes_the_sdks_stream(client: openai.OpenAI, bodies: Bodies) -> None:
+    source = create(client, bodies, chat(BEGIN, *[chunk({"content": HOW})] * 200, STOP))
+    with decluster.wrap(source) as stream:
+        next(stream)
+    assert no_reader_left()
+    assert source.response.is_closed
+
+
+def test_the_sdks_stream_is_reached_through_the_wrapped_one(client: Any, bodies: Bodies) -> None:
+    source = create(client, bodies, STREAMS[0].body)
+    with decluster.wrap(source, pace="off") as stream:
+        assert stream.response is source.response
+        assert stream.response.headers["content-type"] == "text/event-stream"
+        with pytest.raises(AttributeError, match="no attribute 'request_idea'"):
+            _ = stream.request_idea
+        # What both have is the wrapped stream's own.
+        assert stream.usage is None
+        list(stream)
+        assert stream.usage == USAGE
+
+
+def test_async_streams_are_reached_and_closed_too(bodies: Bodies) -> None:
+    async def asked() -> None:
+        body = bodies.add(chat(BEGIN, *[chunk({"content": HOW})] * 200, STOP))
+        async with openai.AsyncOpenAI(api_key="none", base_url=bodies.url) as client:
+            source = await client.chat.completions.create(
+                **ASKED, stream=True, extra_query={"body": body}
+            )
+            stream: Any = decluster.wrap(source)
+            assert stream.response is source.response
+            async with stream:
+                assert type(await anext(stream)) is ChatCompletionChunk
+            assert source.response.is_closed
+            assert not [task for task in asyncio.all_tasks() if "decluster" in task.get_name()]
+
+    asyncio.run(asked())
+
+
+def test_an_async_stream_is_collected(bodies: Bodies) -> None:
+    async def asked() -> None:
+        async with anthropic.AsyncAnthropic(api_key="none", base_url=bodies.url) as client:
+            own = next(own for own in STREAMS if own.dialect == "anthropic")
+            source = await client.messages.create(
+                **ASKED, max_tokens=9, stream=True, extra_query={"body": bodies.add(own.body)}
+            )
+            answer = await decluster.collect(source)
+            text = "".join(t for place, t in own.texts.items() if place[-1] == "text")
+            assert (answer.output, answer.verdict) == (text, "complete")
+
+    asyncio.run(asked())
 
 
 class Delta(pydantic.BaseModel):
