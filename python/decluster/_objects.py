@@ -27,7 +27,7 @@ def dump(event: Any) -> str:
     if not isinstance(event, dict):
         return _dump_model(event)
     try:
-        return _dumps(event)
+        return _dumps(event if type(event) is dict else _shown(event))
     except (TypeError, ValueError, RecursionError):
         pass
     return _dump_plain(event)
@@ -72,6 +72,14 @@ def _nothing(_value: object) -> None:
 def _in_a_model(value: object) -> object:
     """Something that is not null for what JSON could say, so that null tells what was taken out."""
     return value.value if isinstance(value, enum.Enum) else "" if isinstance(value, bytes) else None
+
+
+def _shown(value: Any) -> Any:
+    """What a dict that has its members as attributes, too, shows there: its items may say less."""
+    if isinstance(value, dict):
+        attributes = getattr(value, "__dict__", {})
+        return {key: _shown(attributes.get(key, member)) for key, member in value.items()}
+    return list(map(_shown, value)) if isinstance(value, list) else value
 
 
 def _dumps(event: Any, default: Callable[[Any], Any] = _nothing) -> str:
@@ -188,8 +196,10 @@ def _alike(own: dict[Any, Any], merged: dict[Any, Any], said: dict[str, Any]) ->
         return merged
     dict.clear(alike)
     dict.update(alike, merged)
-    for name, value in attributes.items():
-        if name in own:
+    for name, value in vars(own).items():
+        if name not in own:
+            attributes[name] = value
+        else:
             attributes[name] = _merge(value, said[name]) if name in said else None
     return alike
 

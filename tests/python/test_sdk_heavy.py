@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator
@@ -17,11 +18,13 @@ from sdk_streams import (
     BEGIN,
     CALL,
     HOW,
+    USAGE,
     USED,
     WHY,
     chat,
     chunk,
     messages,
+    named,
     text_block,
     thinking,
 )
@@ -340,3 +343,117 @@ def test_a_finished_answer_of_litellms_is_no_stream(litellm: Any) -> None:
     whole = litellm.ModelResponse(choices=[], usage=None)
     with pytest.raises(TypeError, match="a ModelResponse is one object, not a stream"):
         decluster.wrap(whole)
+
+
+def mistral(url: str) -> Iterator[Any]:
+    kind = imported("mistralai.client").Mistral
+    client = kind(api_key="none", server_url=url)
+    yield from client.chat.stream(**ASKED)
+
+
+def told_by_mistral(event: Any) -> list[str]:
+    (choice,) = event.data.choices
+    content = choice.delta.content
+    parts = content if isinstance(content, list) else [content] if content else []
+    return [
+        text if isinstance(text, str) else text.text
+        for part in parts
+        for text in (part.thinking if getattr(part, "type", "") == "thinking" else [part])
+    ]
+
+
+def cohere(url: str) -> Iterator[Any]:
+    client = imported("cohere").ClientV2(api_key="none", base_url=url)
+    yield from client.chat_stream(**ASKED)
+
+
+def told_by_cohere(event: Any) -> list[str]:
+    if event.type != "content-delta":
+        return []
+    content = event.delta.message.content
+    return [text for text in (content.thinking, content.text) if text]
+
+
+def ollama(url: str) -> Iterator[Any]:
+    yield from imported("ollama").Client(host=url).chat(**ASKED, stream=True)
+
+
+def told_by_ollama(event: Any) -> list[str]:
+    return [text for text in (event.message.thinking, event["message"]["content"]) if text]
+
+
+def hugging_face(url: str) -> Iterator[Any]:
+    client = imported("huggingface_hub").InferenceClient(base_url=url, api_key="none")
+    yield from client.chat_completion(ASKED["messages"], stream=True)
+
+
+def told_by_hugging_face(event: Any) -> list[str]:
+    deltas = [choice.delta for choice in event.choices]
+    assert [delta.content for delta in deltas] == [
+        choice["delta"]["content"] for choice in event["choices"]
+    ]
+    texts = [getattr(delta, "reasoning_content", None) or delta.content for delta in deltas]
+    return [text for text in texts if text]
+
+
+def lines(*events: dict[str, Any]) -> bytes:
+    return "".join(json.dumps(event) + "\n" for event in events).encode()
+
+
+def ollama_event(**message: str) -> dict[str, Any]:
+    return {"model": "m", "message": {"role": "assistant", "content": "", **message}, "done": False}
+
+
+def mistral_event(content: Any) -> dict[str, Any]:
+    return chunk({"content": content})
+
+
+def cohere_event(**content: str) -> dict[str, Any]:
+    return {"type": "content-delta", "index": 0, "delta": {"message": {"content": content}}}
+
+
+OTHERS: dict[str, tuple[Any, Any, bytes]] = {
+    "mistral": (
+        mistral,
+        told_by_mistral,
+        chat(
+            mistral_event([{"type": "thinking", "thinking": [{"type": "text", "text": WHY}]}]),
+            mistral_event(HOW),
+            chunk({"content": "", "finish_reason": "stop"}, usage=USAGE),
+        ),
+    ),
+    "cohere": (
+        cohere,
+        told_by_cohere,
+        named(
+            cohere_event(thinking=WHY),
+            cohere_event(text=HOW),
+            {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}},
+        ),
+    ),
+    "ollama": (
+        ollama,
+        told_by_ollama,
+        lines(
+            ollama_event(thinking=WHY),
+            ollama_event(content=HOW),
+            {**ollama_event(), "done": True, "prompt_eval_count": 9, "eval_count": 57},
+        ),
+    ),
+    "huggingface_hub": (
+        hugging_face,
+        told_by_hugging_face,
+        chat(BEGIN, chunk({"reasoning_content": WHY}), chunk({"content": HOW}), USED),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_objects_of_other_sdks_come_out_as_they_are_or_cut(bodies: Bodies, name: str) -> None:
+    read, told, body = OTHERS[name]
+    given, out = wrapped(read(f"{bodies.url}/body/{bodies.add(body)}"))
+    assert [text for event in given for text in told(event)] == [WHY, HOW]
+    texts = [text for event in out for text in told(event)]
+    assert "".join(texts) == WHY + HOW
+    assert len(texts) > 4
+    assert out[-1] is given[-1]
