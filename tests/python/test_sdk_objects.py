@@ -141,7 +141,7 @@ def test_a_reader_of_its_own_tells_the_same(readers: Readers, own: Own) -> None:
 
 def test_a_copy_keeps_what_the_sdk_has_besides(client: openai.OpenAI, bodies: Bodies) -> None:
     delta = {"reasoning_content": WHY, "reasoning_id": "r1", "content": None}
-    body = chat(BEGIN, chunk(delta, provider="p", usage=USAGE), STOP, USED)
+    body = chat(BEGIN, chunk(delta, provider="p", tags=["a", {"b": 1}], usage=USAGE), STOP, USED)
     given: list[Any] = []
 
     def kept() -> Iterator[Any]:
@@ -167,6 +167,7 @@ def test_a_copy_keeps_what_the_sdk_has_besides(client: openai.OpenAI, bodies: Bo
     assert [delta.content for delta in deltas] == [None] * len(deltas)
     assert {delta.reasoning_id for delta in deltas} == {"r1"}
     assert {part.provider for part in [*parts, last]} == {"p"}
+    assert last.tags is given[1].tags
     assert last.model_fields_set == given[1].model_fields_set
     # The SDK's own object is as it was.
     assert given[1].choices[0].delta.reasoning_content == WHY
@@ -280,6 +281,8 @@ class Delta(pydantic.BaseModel):
 class Block(pydantic.BaseModel):
     """As an event of Anthropic's, in a class of our own: its defaults say what it is."""
 
+    model_config = pydantic.ConfigDict(extra="allow")
+
     type: str = "content_block_delta"
     place: int = pydantic.Field(0, alias="index")
     delta: Delta
@@ -312,6 +315,7 @@ def test_any_pydantic_model_is_an_event() -> None:
     assert last.delta.held is lock
     assert (last.delta.key, last.place, last._seen) == (b"\xff", 0, [7])
     assert last.size == len(last.delta.text) < event.size == len(HOW)
+    assert last.model_extra == {}
     assert [word for part in out for word in part.words] == event.words
     named = list(decluster.wrap([("content_block_delta", event)], pace="off", background=False))
     assert [name for name, _ in named] == ["content_block_delta"] * len(out)
@@ -412,6 +416,23 @@ def test_a_finished_answer_is_no_stream(bodies: Bodies) -> None:
     message = anthropic.types.Message.model_construct(id="m", content=[])
     with pytest.raises(TypeError, match="a Message is one object, not a stream"):
         decluster.collect(message)  # type: ignore[arg-type]
+
+
+def test_what_can_be_read_both_ways_is_async_within_a_loop() -> None:
+    class Both:
+        def __iter__(self) -> Iterator[Any]:
+            return iter([chunk({"content": "sync"}), STOP])
+
+        async def __aiter__(self) -> AsyncIterator[Any]:
+            for event in (chunk({"content": "async"}), STOP):
+                yield event
+
+    async def in_a_loop() -> str:
+        both: Any = Both()
+        return (await decluster.collect(both)).output
+
+    assert decluster.collect(Both()).output == "sync"
+    assert asyncio.run(in_a_loop()) == "async"
 
 
 def test_what_was_not_awaited_is_no_stream_yet(bodies: Bodies) -> None:
