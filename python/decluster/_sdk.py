@@ -13,10 +13,10 @@ from typing import Any
 
 def refuse(source: object) -> None:
     """Raises `TypeError` for what an SDK gives besides plain streams, and says what to do."""
-    name = type(source).__name__
-    if keeps_snapshots(type(source)):
-        raise TypeError(SNAPSHOTS.format(name))
-    if is_model(type(source)):
+    name, shown = type(source).__name__, source.__class__  # What a proxy stands for.
+    if keeps_snapshots(shown):
+        raise TypeError(SNAPSHOTS.format(shown.__name__))
+    if is_model(shown):
         raise TypeError(
             f"a {name} is one object, not a stream: ask for stream=True (google-genai: call "
             "generate_content_stream()) and give what that returns; usage() reads finished answers"
@@ -49,19 +49,20 @@ def is_async(source: object) -> bool:
         return False
     if not _has(source, "__iter__"):
         return True
-    # LiteLLM's stream has both, and works in the way that what it reads from does.
+    # LiteLLM's stream has both, and works in the way that what it reads from does. So do the
+    # proxies that tracing puts around streams.
     found = _inner_is_async(source)
     return _in_a_loop() if found is None else found
 
 
 def _inner_is_async(source: Any) -> bool | None:
+    within = source
     for _ in range(DEPTH):
-        inner = next(filter(None, (getattr(source, name, None) for name in INNER)), None)
-        if inner is None:
+        within = next(filter(None, (getattr(within, name, None) for name in INNER)), None)
+        if within is None:
             break
-        if _has(inner, "__aiter__") != _has(inner, "__iter__"):
-            return _has(inner, "__aiter__")
-        source = inner
+        if _has(within, "__aiter__") != _has(within, "__iter__"):
+            return _has(within, "__aiter__")
     call = getattr(source, "make_call", None)
     while isinstance(call, functools.partial):
         call = call.func
@@ -97,6 +98,6 @@ SNAPSHOTS = (
 HELPERS = ("openai.lib.streaming.", "anthropic.lib.streaming.")
 AGENTS = "openai.lib.streaming.agents."
 
-INNER = ("completion_stream", "streaming_response", "response_iterator")
-"""Where LiteLLM's streams and those that parse for it keep what they read from."""
+INNER = ("__wrapped__", "completion_stream", "streaming_response", "response_iterator")
+"""Where proxies, LiteLLM's streams and those that parse for it keep what they read from."""
 DEPTH = 8

@@ -435,6 +435,35 @@ def test_what_can_be_read_both_ways_is_async_within_a_loop() -> None:
     assert asyncio.run(in_a_loop()) == "async"
 
 
+class Proxy:
+    """As tracing puts one around a stream: it has both ways to be read."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self.__wrapped__ = wrapped
+
+    @property
+    def __class__(self) -> Any:
+        return type(self.__wrapped__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.__wrapped__)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self.__wrapped__.__aiter__()  # type: ignore[no-any-return]
+
+
+def test_a_proxy_is_taken_for_what_it_stands_for(readers: Readers, client: Any) -> None:
+    for own in STREAMS[:2]:
+        way = WAYS[own.dialect]["create"]
+        told = readers.read(way, own.body)
+        assert readers.read(way, own.body, lambda it: through()(Proxy(it))) == told
+    with pytest.raises(TypeError, match="a ChatCompletionStreamManager cannot be wrapped"):
+        decluster.wrap(Proxy(client.chat.completions.stream(**ASKED)))
+
+
 def test_what_was_not_awaited_is_no_stream_yet(bodies: Bodies) -> None:
     async def asked() -> None:
         async with openai.AsyncOpenAI(api_key="none", base_url=bodies.url) as client:
