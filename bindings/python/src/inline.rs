@@ -28,12 +28,12 @@ pub(crate) fn open_inline(
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Inline, Known)> {
     let config = params::config(py, parameters)?;
-    let options = options(mode, dialect)?;
+    let options = options(py, mode, dialect)?;
     let engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
     let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), due: None };
     let state = Arc::new(Mutex::new(state));
-    let reading = Reading { intake: Intake::new(framing)?, count: 0 };
+    let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
     let known = Known::new(Shared(Arc::clone(&state)));
     let given = (!options.pieces).then(Originals::default);
     Ok((Inline { reading: Mutex::new(reading), state, given }, known))
@@ -314,12 +314,11 @@ fn split(
     begun: &mut Vec<u8>,
     lines: &mut VecDeque<Py<PyAny>>,
 ) {
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        if !line.ends_with(b"\n") {
-            begun.extend_from_slice(line);
-            continue;
-        }
-        let cut = usize::from(!ends);
+    let mut start = 0;
+    let cut = usize::from(!ends);
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        let line = &bytes[start..=end];
+        start = end + 1;
         if begun.is_empty() {
             lines.push_back(item(py, &line[..line.len() - cut], form));
         } else {
@@ -328,6 +327,7 @@ fn split(
             begun.clear();
         }
     }
+    begun.extend_from_slice(&bytes[start..]);
 }
 
 struct Shared(Arc<Mutex<State>>);
