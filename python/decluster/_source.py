@@ -12,6 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from . import _sdk
 from ._types import Framing
 
 
@@ -143,6 +144,7 @@ def _refuse(source: Any) -> None:
             f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
             "such as response.iter_lines()"
         )
+    _sdk.refuse(source)
     if isinstance(source, Mapping):
         raise TypeError(
             f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
@@ -151,9 +153,6 @@ def _refuse(source: Any) -> None:
         )
     if inspect.ismethod(source) or inspect.isfunction(source):
         raise TypeError(f"{source.__name__} is a function: call it, as in response.iter_lines()")
-    if inspect.iscoroutine(source):
-        source.close()  # Else Python warns that nobody awaited it, which is said here already.
-        raise TypeError(f"{source.__name__} is a coroutine: await it, and give what it returns")
     if _has_lines(source) or _is_aiohttp(source) or hasattr(source, "__aiter__"):
         return
     if not isinstance(source, Iterable):
@@ -171,7 +170,7 @@ def _is_async(source: Any) -> bool:
         body = getattr(source, "stream", None)
         reads_async = hasattr(body, "__aiter__") and not hasattr(body, "__iter__")
         return reads_async or inspect.isasyncgenfunction(source.iter_lines)
-    return hasattr(source, "__aiter__")
+    return _sdk.is_async(source)
 
 
 def _has_lines(source: Any) -> bool:
