@@ -1,0 +1,179 @@
+"""Every client and SDK, whatever happens to its stream: wrapped, a loop finds what it finds."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import pytest
+import uvloop
+from matrix_clients import ASYNC, SYNC, Client
+from matrix_scenes import PARAMETERS, SCENES, Census, Scene, auntil, take, until, written
+from matrix_streams import CALL_TEXT, Reading
+
+import decluster
+from decluster._demo_server import Server
+
+
+def cells(clients: Sequence[Client]) -> list[Any]:
+    made = []
+    for client in clients:
+        for scene in SCENES:
+            marks = [pytest.mark.slow] if client.heavy else []
+            made.append(pytest.param(client, scene, marks=marks, id=f"{client}: {scene}"))
+    return made
+
+
+def read(client: Client, scene: Scene, server: Server, wrapped: bool) -> Reading:
+    """Reads one stream in a loop, as far as the scene wants it."""
+    reading, items, census = Reading(), list[Any](), Census()
+    events = client.reader()
+    with client.open(server.url.removesuffix("/v1/chat/completions")) as opened:
+        stream = decluster.wrap(opened.given, **PARAMETERS) if wrapped else opened.loop
+        try:
+            for item in stream:
+                items.append(item)
+                if not take(reading, client.dialect, item, events(item)):
+                    continue
+                if reading.texts == scene.take:
+                    break
+                if scene.slow:
+                    seen = written(server)
+                    assert until(lambda seen=seen: written(server) > seen or seen >= 10**9)
+        except Exception as error:
+            reading.error = type(error)
+        if wrapped:
+            if scene.take is not None:
+                stream.close()
+            assert until(lambda: not census.of_wrap()), census.of_wrap()
+            assert server.wait_open_connections(0)
+            check_stream(stream, scene, reading)
+    if client.tell is not None:
+        reading.told = client.tell(items, None)
+    return reading
+
+
+async def aread(client: Client, scene: Scene, server: Server, wrapped: bool) -> Reading:
+    """The same in `async for`."""
+    reading, items, census = Reading(), list[Any](), Census()
+    events = client.reader()
+    async with client.open(server.url.removesuffix("/v1/chat/completions")) as opened:
+        stream = decluster.wrap(opened.given, **PARAMETERS) if wrapped else opened.loop
+        try:
+            async for item in stream:
+                items.append(item)
+                if not take(reading, client.dialect, item, events(item)):
+                    continue
+                if reading.texts == scene.take:
+                    break
+                if scene.slow:
+                    seen = written(server)
+                    assert await auntil(lambda seen=seen: written(server) > seen or seen >= 10**9)
+        except Exception as error:
+            reading.error = type(error)
+        if wrapped:
+            if scene.take is not None:
+                await stream.aclose()
+            assert await auntil(lambda: not census.of_wrap()), census.of_wrap()
+            assert await auntil(lambda: server.open_connections == 0)
+            check_stream(stream, scene, reading)
+    if client.tell is not None:
+        reading.told = client.tell(items, None)
+    return reading
+
+
+def check_stream(stream: Any, scene: Scene, reading: Reading) -> None:
+    """What the wrapped stream itself says of how it ended."""
+    if scene.ends == "complete":
+        assert (stream.verdict, stream.usage is not None) == ("complete", True)
+    if scene.ends == "failed" and reading.error is None:
+        assert stream.verdict == "failed"
+    assert stream.stats()["paced"]
+
+
+def check(client: Client, scene: Scene, direct: Reading, wrapped: Reading) -> None:
+    """That both found the same, and that this is what the script said."""
+    if scene.ends == "closed":
+        for reading in (direct, wrapped):
+            assert reading.texts == scene.take
+            assert scene.reasoning.startswith(reading.reasoning)
+            assert reading.reasoning
+        assert wrapped.kinds == direct.kinds
+        return
+    assert wrapped == direct
+    if scene.ends == "complete":
+        assert (direct.reasoning, direct.output) == (scene.reasoning, scene.output)
+        assert [name for name, _ in direct.tools.values()] == ["renew"]
+        assert [given for _, given in direct.tools.values()] == [CALL_TEXT]
+        assert (direct.usage is not None, direct.finish is not None) == (True, True)
+        kinds = [kind for kind in direct.order if kind in ("reasoning", "output", "tool")]
+        assert kinds == ["reasoning", "output", "tool"]
+        assert direct.error is None
+    else:
+        assert direct.reasoning == scene.reasoning
+        assert scene.output.startswith(direct.output)
+        assert direct.output
+        assert direct.error is not None or direct.wire_error
+    if scene.recut:
+        assert wrapped.texts > direct.texts
+
+
+@pytest.mark.parametrize(("client", "scene"), cells(SYNC))
+def test_a_wrapped_stream_is_read_as_it_would_be_without(client: Client, scene: Scene) -> None:
+    with Server(scene.script(client.dialect)) as server:
+        census = Census()
+        direct = read(client, scene, server, wrapped=False)
+        wrapped = read(client, scene, server, wrapped=True)
+        check(client, scene, direct, wrapped)
+        assert server.wait_open_connections(0)
+        left = left_by(census, client)
+        assert until(lambda: not left()), left()
+        if scene.ends == "closed":
+            assert [c.outcome for c in server.connections] == ["client closed"] * 2
+
+
+LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+    "asyncio": asyncio.new_event_loop,
+    "uvloop": uvloop.new_event_loop,
+}
+
+
+def run(name: str, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Runs on a loop of that kind; what the loop complains of is an error."""
+    complaints: list[dict[str, Any]] = []
+    loop = LOOPS[name]()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    try:
+        loop.run_until_complete(main())
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
+    gc.collect(0)
+    assert not complaints
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(("client", "scene"), cells(ASYNC))
+def test_a_wrapped_async_stream_is_read_as_it_would_be_without(
+    client: Client, scene: Scene, loop: str
+) -> None:
+    async def main() -> None:
+        census = Census()
+        direct = await aread(client, scene, server, wrapped=False)
+        wrapped = await aread(client, scene, server, wrapped=True)
+        check(client, scene, direct, wrapped)
+        assert await auntil(lambda: server.open_connections == 0)
+        left = left_by(census, client)
+        assert await auntil(lambda: not left()), left()
+        if scene.ends == "closed":
+            assert [c.outcome for c in server.connections] == ["client closed"] * 2
+
+    with Server(scene.script(client.dialect)) as server:
+        run(loop, main)
+
+
+def left_by(census: Census, client: Client) -> Callable[[], list[str]]:
+    """What is left that was not there before and is not the client's own."""
+    return lambda: [name for name in census.all() if not name.startswith(client.own_threads)]
