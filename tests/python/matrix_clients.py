@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
@@ -18,7 +21,6 @@ import anthropic
 import httpx
 import httpx2
 import openai
-import pytest
 import requests
 from matrix_streams import ANTHROPIC, CHAT, GEMINI, RESPONSES, Dialect
 from sdk_readers import ASKED, WAYS, Way, as_dict
@@ -47,10 +49,19 @@ class Client:
     """What else an SDK makes of the items."""
     own_threads: tuple[str, ...] = ()
     """Threads that the client itself starts and keeps, by the beginning of their names."""
-    heavy: bool = False
+    needs: str | None = None
+    """A module that takes seconds to import and is not needed by `make test`."""
 
     def __str__(self) -> str:
         return self.name
+
+    def ready(self) -> None:
+        """Imports what is needed, which starts threads and opens sockets that stay."""
+        if self.needs is not None:
+            with warnings.catch_warnings():
+                # Those of the module are not our matter.
+                warnings.simplefilter("ignore")
+                importlib.import_module(self.needs)
 
 
 def of_lines() -> Callable[[Any], Events]:
@@ -218,8 +229,6 @@ async def with_async_anthropic(url: str) -> AsyncIterator[Opened]:
 
 
 def litellm_asked(url: str) -> dict[str, Any]:
-    """How LiteLLM is asked; the module takes seconds to import, so only who runs it needs it."""
-    pytest.importorskip("litellm")
     return {
         **ASKED,
         "model": "openai/m",
@@ -234,31 +243,23 @@ def litellm_asked(url: str) -> dict[str, Any]:
 
 @contextmanager
 def with_litellm(url: str) -> Iterator[Opened]:
-    asked = litellm_asked(url)
     import litellm
 
-    stream = litellm.completion(**asked)
-    try:
+    stream = litellm.completion(**litellm_asked(url))
+    with stream:
         yield Opened(stream, stream)
-    finally:
-        # Its stream has no `close` in sync use; the SDK's stream within has.
-        stream.completion_stream.close()
 
 
 @asynccontextmanager
 async def with_async_litellm(url: str) -> AsyncIterator[Opened]:
-    asked = litellm_asked(url)
     import litellm
 
-    stream = await litellm.acompletion(**asked)
-    try:
+    stream = await litellm.acompletion(**litellm_asked(url))
+    async with stream:
         yield Opened(stream, stream)
-    finally:
-        await stream.aclose()
 
 
 def genai_options(url: str) -> dict[str, Any]:
-    pytest.importorskip("google.genai")
     arguments = {"trust_env": False, "verify": False}
     options = {"base_url": url, "client_args": arguments, "async_client_args": arguments}
     return {"api_key": "none", "http_options": options}
@@ -266,10 +267,9 @@ def genai_options(url: str) -> dict[str, Any]:
 
 @contextmanager
 def with_genai(url: str) -> Iterator[Opened]:
-    options = genai_options(url)
     from google import genai
 
-    client = genai.Client(**options)
+    client = genai.Client(**genai_options(url))
     stream = client.models.generate_content_stream(model="m", contents="?")
     try:
         yield Opened(stream, stream)
@@ -280,10 +280,9 @@ def with_genai(url: str) -> Iterator[Opened]:
 
 @asynccontextmanager
 async def with_async_genai(url: str) -> AsyncIterator[Opened]:
-    options = genai_options(url)
     from google import genai
 
-    client = genai.Client(**options)
+    client = genai.Client(**genai_options(url))
     stream = await client.aio.models.generate_content_stream(model="m", contents="?")
     try:
         yield Opened(stream, stream)
@@ -303,7 +302,7 @@ def of_litellm(model: Any) -> dict[str, Any]:
 
 
 def sdk(name: str, dialect: Dialect, open: Callable[[str], Any], way: Way) -> Client:
-    return Client(name, dialect, open, of_models(as_dict), tell=way.tell)
+    return Client(name, dialect, open, of_models(as_dict), tell=way.tell, own_threads=EXECUTORS)
 
 
 def heavy(
@@ -311,13 +310,22 @@ def heavy(
     dialect: Dialect,
     open: Callable[[str], Any],
     dump: Callable[[Any], dict[str, Any]],
-    own_threads: tuple[str, ...] = (),
+    needs: str,
+    *own_threads: str,
 ) -> Client:
-    return Client(name, dialect, open, of_models(dump), own_threads=own_threads, heavy=True)
+    own = (*EXECUTORS, *own_threads)
+    return Client(name, dialect, open, of_models(dump), own_threads=own, needs=needs)
 
+
+# Else LiteLLM asks the network for prices when it is imported.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 PATH = "/v1/chat/completions"
 WITHIN_S = 20.0
+EXECUTORS = ("asyncio_", "uvloop_")
+"""The SDKs have the loop's default executor do some of their work."""
+LITELLM = ("litellm", "litellm-logging", "AnyIO worker thread")
+"""The module, and threads that it keeps."""
 COMPLETIONS = WAYS["openai-chat"]["create"]
 RESPONSES_WAY = WAYS["openai-responses"]["create"]
 MESSAGES = WAYS["anthropic"]["create"]
@@ -343,8 +351,8 @@ SYNC: Sequence[Client] = [
     sdk("openai chat", CHAT, with_openai(COMPLETIONS), COMPLETIONS),
     sdk("openai responses", RESPONSES, with_openai(RESPONSES_WAY), RESPONSES_WAY),
     sdk("anthropic", ANTHROPIC, with_anthropic, MESSAGES),
-    heavy("litellm", CHAT, with_litellm, of_litellm, ("litellm-logging",)),
-    heavy("google-genai", GEMINI, with_genai, of_genai),
+    heavy("litellm", CHAT, with_litellm, of_litellm, *LITELLM),
+    heavy("google-genai", GEMINI, with_genai, of_genai, "google.genai"),
 ]
 ASYNC: Sequence[Client] = [
     plain("httpx aiter_lines", with_async_httpx(httpx, alines, alines)),
@@ -366,6 +374,6 @@ ASYNC: Sequence[Client] = [
     sdk("openai async chat", CHAT, with_async_openai(COMPLETIONS), COMPLETIONS),
     sdk("openai async responses", RESPONSES, with_async_openai(RESPONSES_WAY), RESPONSES_WAY),
     sdk("anthropic async", ANTHROPIC, with_async_anthropic, MESSAGES),
-    heavy("litellm async", CHAT, with_async_litellm, of_litellm, ("litellm-logging",)),
-    heavy("google-genai async", GEMINI, with_async_genai, of_genai),
+    heavy("litellm async", CHAT, with_async_litellm, of_litellm, *LITELLM),
+    heavy("google-genai async", GEMINI, with_async_genai, of_genai, "google.genai"),
 ]

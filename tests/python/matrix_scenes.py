@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ class Scene:
     times: int = 1
     """How often the text is said."""
     take: int | None = None
-    """After how many items with text the consumer stops."""
+    """With how much text the consumer stops, in events."""
     slow: bool = False
     """Whether the consumer waits for one more write of the server with each item."""
     ends: str = "complete"
@@ -77,7 +78,7 @@ def held(dialect: Dialect) -> Script:
 
 def going_on(dialect: Dialect) -> Script:
     """The server writes for as long as somebody listens, or nearly."""
-    events, said = dialect.events(parts(REASONING, 20), parts(OUTPUT * 1000, 2000))
+    events, said = dialect.events(parts(REASONING, 20), parts(OUTPUT * 100, 400))
     return [Send(event, after=0.003) for event in events[:said]]
 
 
@@ -142,11 +143,11 @@ async def auntil(met: Callable[[], bool]) -> bool:
 
 @dataclass
 class Census:
-    """Threads, tasks and descriptors that were there before."""
+    """Threads, tasks and sockets that were there before."""
 
     threads: set[threading.Thread] = field(default_factory=lambda: set(threading.enumerate()))
     tasks: set[asyncio.Task[Any]] = field(default_factory=lambda: _tasks())
-    descriptors: dict[int, str] = field(default_factory=lambda: _descriptors())
+    sockets: set[str] = field(default_factory=lambda: _sockets())
 
     def new_threads(self) -> list[str]:
         return sorted(thread.name for thread in {*threading.enumerate()} - self.threads)
@@ -154,15 +155,15 @@ class Census:
     def new_tasks(self) -> list[str]:
         return sorted(f"{task.get_name()}: {task.get_coro()}" for task in _tasks() - self.tasks)
 
-    def new_descriptors(self) -> list[str]:
-        return sorted(what for _, what in _descriptors().items() - self.descriptors.items())
+    def new_sockets(self) -> list[str]:
+        return sorted(_sockets() - self.sockets)
 
     def of_wrap(self) -> list[str]:
         """What the wrapped stream itself has running."""
         return [name for name in (*self.new_threads(), *self.new_tasks()) if "decluster-" in name]
 
     def all(self) -> list[str]:
-        return [*self.new_threads(), *self.new_tasks(), *self.new_descriptors()]
+        return [*self.new_threads(), *self.new_tasks(), *self.new_sockets()]
 
 
 def _tasks() -> set[asyncio.Task[Any]]:
@@ -173,17 +174,14 @@ def _tasks() -> set[asyncio.Task[Any]]:
         return set()
 
 
-def _descriptors() -> dict[int, str]:
-    """Each open descriptor with what it is; nothing where the system does not tell."""
-    found = {}
-    with_link = os.listdir(DESCRIPTORS) if os.path.isdir(DESCRIPTORS) else []
-    for number in map(int, with_link):
-        try:
-            found[number] = os.readlink(f"{DESCRIPTORS}/{number}")
-        except OSError:
-            # That of the listing itself.
-            continue
-    return found
+def _sockets() -> set[str]:
+    """Each socket of this process; none where the system does not tell."""
+    found = set()
+    for number in os.listdir(DESCRIPTORS) if os.path.isdir(DESCRIPTORS) else ():
+        # The listing's own descriptor is closed by now.
+        with suppress(OSError):
+            found.add(os.readlink(f"{DESCRIPTORS}/{number}"))
+    return {what for what in found if what.startswith("socket:")}
 
 
 DESCRIPTORS = "/proc/self/fd"

@@ -58,7 +58,7 @@ class Reading:
     told: Any = None
     """All else that an SDK made of it."""
     texts: int = field(default=0, compare=False)
-    """How many items had text."""
+    """How many events had text."""
 
     def found(self, kind: str) -> None:
         if self.order[-1:] != [kind]:

@@ -21,7 +21,7 @@ def cells(clients: Sequence[Client]) -> list[Any]:
     made = []
     for client in clients:
         for scene in SCENES:
-            marks = [pytest.mark.slow] if client.heavy else []
+            marks = [pytest.mark.slow] if client.needs else []
             made.append(pytest.param(client, scene, marks=marks, id=f"{client}: {scene}"))
     return made
 
@@ -37,7 +37,7 @@ def read(client: Client, scene: Scene, server: Server, wrapped: bool) -> Reading
                 items.append(item)
                 if not take(reading, client.dialect, item, events(item)):
                     continue
-                if reading.texts == scene.take:
+                if scene.take is not None and reading.texts >= scene.take:
                     break
                 if scene.slow:
                     seen = written(server)
@@ -66,7 +66,7 @@ async def aread(client: Client, scene: Scene, server: Server, wrapped: bool) -> 
                 items.append(item)
                 if not take(reading, client.dialect, item, events(item)):
                     continue
-                if reading.texts == scene.take:
+                if scene.take is not None and reading.texts >= scene.take:
                     break
                 if scene.slow:
                     seen = written(server)
@@ -97,7 +97,7 @@ def check(client: Client, scene: Scene, direct: Reading, wrapped: Reading) -> No
     """That both found the same, and that this is what the script said."""
     if scene.ends == "closed":
         for reading in (direct, wrapped):
-            assert reading.texts == scene.take
+            assert reading.texts >= scene.take
             assert scene.reasoning.startswith(reading.reasoning)
             assert reading.reasoning
         assert wrapped.kinds == direct.kinds
@@ -122,9 +122,11 @@ def check(client: Client, scene: Scene, direct: Reading, wrapped: Reading) -> No
 
 @pytest.mark.parametrize(("client", "scene"), cells(SYNC))
 def test_a_wrapped_stream_is_read_as_it_would_be_without(client: Client, scene: Scene) -> None:
+    client.ready()
     with Server(scene.script(client.dialect)) as server:
-        census = Census()
         direct = read(client, scene, server, wrapped=False)
+        assert server.wait_open_connections(0)
+        census = Census()
         wrapped = read(client, scene, server, wrapped=True)
         check(client, scene, direct, wrapped)
         assert server.wait_open_connections(0)
@@ -160,8 +162,9 @@ def test_a_wrapped_async_stream_is_read_as_it_would_be_without(
     client: Client, scene: Scene, loop: str
 ) -> None:
     async def main() -> None:
-        census = Census()
         direct = await aread(client, scene, server, wrapped=False)
+        assert await auntil(lambda: server.open_connections == 0)
+        census = Census()
         wrapped = await aread(client, scene, server, wrapped=True)
         check(client, scene, direct, wrapped)
         assert await auntil(lambda: server.open_connections == 0)
@@ -170,6 +173,7 @@ def test_a_wrapped_async_stream_is_read_as_it_would_be_without(
         if scene.ends == "closed":
             assert [c.outcome for c in server.connections] == ["client closed"] * 2
 
+    client.ready()
     with Server(scene.script(client.dialect)) as server:
         run(loop, main)
 
