@@ -15,6 +15,7 @@ data: [DONE]
 <BLANKLINE>
 """
 
+from ._astream import AsyncStream
 from ._core import (
     FINISHED,
     NEED_INPUT,
@@ -33,7 +34,7 @@ from ._core import (
     __version__,
 )
 from ._errors import BodyError, ConfigError, DeclusterError, Finished, Full, TooLarge
-from ._stream import BlockStream, PieceStream, Stream, WrappedStream
+from ._stream import Stream
 from ._types import Dialect, Framing, Parameters, Verdict
 from ._usage import Tokens, Usage, usage
 from ._verbs import Answer, blocks, collect, pieces, wrap
@@ -45,8 +46,8 @@ __all__ = [
     "PRESETS",
     "PROFILES",
     "Answer",
+    "AsyncStream",
     "Block",
-    "BlockStream",
     "BodyError",
     "ConfigError",
     "DeclusterError",
@@ -60,7 +61,6 @@ __all__ = [
     "Parameter",
     "Parameters",
     "Piece",
-    "PieceStream",
     "Preset",
     "Segmenter",
     "Stream",
@@ -69,7 +69,6 @@ __all__ = [
     "Usage",
     "Verdict",
     "Wait",
-    "WrappedStream",
     "__version__",
     "blocks",
     "collect",
