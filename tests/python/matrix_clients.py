@@ -1,4 +1,4 @@
-"""Every way to read a stream in Python: how each is opened, and how its items tell what they say."""
+"""Every way to read a stream in Python: how it is opened, and what its items say."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ class Client:
     """What else an SDK makes of the items."""
     own_threads: tuple[str, ...] = ()
     """Threads that the client itself starts and keeps, by the beginning of their names."""
+    closable: bool = True
+    """Whether the source has a way to be closed: aiohttp's readers leave that to the response."""
     needs: str | None = None
     """A module that takes seconds to import and is not needed by `make test`."""
 
@@ -173,10 +175,9 @@ def plain(
     name: str,
     open: Callable[[str], Any],
     reader: Callable[[], Callable[[Any], Events]] = of_lines,
+    closable: bool = True,
 ) -> Client:
-    return Client(name, CHAT, open, reader)
-
-
+    return Client(name, CHAT, open, reader, closable=closable)
 
 
 def with_openai(way: Way) -> Callable[[str], AbstractContextManager[Opened]]:
@@ -364,11 +365,12 @@ ASYNC: Sequence[Client] = [
     plain("httpx async response", with_async_httpx(httpx, alines, same)),
     plain("httpx2 aiter_lines", with_async_httpx(httpx2, alines, alines)),
     plain("httpx2 async response", with_async_httpx(httpx2, alines, same)),
-    plain("aiohttp content", with_aiohttp(content, content)),
+    plain("aiohttp content", with_aiohttp(content, content), closable=False),
     plain(
         "aiohttp iter_any",
         with_aiohttp(lambda r: r.content.iter_any(), lambda r: r.content.iter_any()),
         of_bytes,
+        closable=False,
     ),
     plain("aiohttp response", with_aiohttp(content, same)),
     sdk("openai async chat", CHAT, with_async_openai(COMPLETIONS), COMPLETIONS),

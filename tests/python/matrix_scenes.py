@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from matrix_streams import OUTPUT, REASONING, Dialect, Reading, parts
@@ -119,74 +114,6 @@ def written(server: Server) -> int:
     """How many writes the server has done on the last connection; very many once it ended."""
     connection = server.connections[-1]
     return len(connection.written_ns) + (connection.outcome != "playing") * 10**9
-
-
-def until(met: Callable[[], bool]) -> bool:
-    """Waits for a condition, a few seconds at most."""
-    deadline = time.monotonic() + WITHIN_S
-    while not met():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_S)
-    return True
-
-
-async def auntil(met: Callable[[], bool]) -> bool:
-    """The same, and the loop goes on meanwhile."""
-    deadline = time.monotonic() + WITHIN_S
-    while not met():
-        if time.monotonic() > deadline:
-            return False
-        await asyncio.sleep(POLL_S)
-    return True
-
-
-@dataclass
-class Census:
-    """Threads, tasks and sockets that were there before."""
-
-    threads: set[threading.Thread] = field(default_factory=lambda: set(threading.enumerate()))
-    tasks: set[asyncio.Task[Any]] = field(default_factory=lambda: _tasks())
-    sockets: set[str] = field(default_factory=lambda: _sockets())
-
-    def new_threads(self) -> list[str]:
-        return sorted(thread.name for thread in {*threading.enumerate()} - self.threads)
-
-    def new_tasks(self) -> list[str]:
-        return sorted(f"{task.get_name()}: {task.get_coro()}" for task in _tasks() - self.tasks)
-
-    def new_sockets(self) -> list[str]:
-        return sorted(_sockets() - self.sockets)
-
-    def of_wrap(self) -> list[str]:
-        """What the wrapped stream itself has running."""
-        return [name for name in (*self.new_threads(), *self.new_tasks()) if "decluster-" in name]
-
-    def all(self) -> list[str]:
-        return [*self.new_threads(), *self.new_tasks(), *self.new_sockets()]
-
-
-def _tasks() -> set[asyncio.Task[Any]]:
-    try:
-        return asyncio.all_tasks()
-    except RuntimeError:
-        # There is no loop here.
-        return set()
-
-
-def _sockets() -> set[str]:
-    """Each socket of this process; none where the system does not tell."""
-    found = set()
-    for number in os.listdir(DESCRIPTORS) if os.path.isdir(DESCRIPTORS) else ():
-        # The listing's own descriptor is closed by now.
-        with suppress(OSError):
-            found.add(os.readlink(f"{DESCRIPTORS}/{number}"))
-    return {what for what in found if what.startswith("socket:")}
-
-
-DESCRIPTORS = "/proc/self/fd"
-WITHIN_S = 5.0
-POLL_S = 0.002
 
 
 def take(reading: Reading, dialect: Dialect, item: Any, events: Sequence[dict[str, Any]]) -> bool:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import anyio
 import pytest
-import uvloop
-from matrix_clients import ASYNC, SYNC, Client
-from matrix_scenes import PARAMETERS, SCENES, Census, Scene, auntil, take, until, written
-from matrix_streams import CALL_TEXT, Reading
+from matrix_clients import ASYNC, PATH, SYNC, Client
+from matrix_scenes import PARAMETERS, SCENES, Scene, clustered, held, take, written
+from matrix_streams import CALL_TEXT, OUTPUT, REASONING, Reading
+from matrix_watch import LOOPS, Census, auntil, run, until
 
 import decluster
 from decluster._demo_server import Server
-
 
 # What a heavy client warns of in its own code is not our matter.
 NOT_OURS = [
@@ -36,7 +34,7 @@ def read(client: Client, scene: Scene, server: Server, wrapped: bool) -> Reading
     """Reads one stream in a loop, as far as the scene wants it."""
     reading, items, census = Reading(), list[Any](), Census()
     events = client.reader()
-    with client.open(server.url.removesuffix("/v1/chat/completions")) as opened:
+    with client.open(server.url.removesuffix(PATH)) as opened:
         stream = decluster.wrap(opened.given, **PARAMETERS) if wrapped else opened.loop
         try:
             for item in stream:
@@ -67,7 +65,7 @@ async def aread(client: Client, scene: Scene, server: Server, wrapped: bool) -> 
     """The same in `async for`."""
     reading, items, census = Reading(), list[Any](), Census()
     events = client.reader()
-    async with client.open(server.url.removesuffix("/v1/chat/completions")) as opened:
+    async with client.open(server.url.removesuffix(PATH)) as opened:
         stream = decluster.wrap(opened.given, **PARAMETERS) if wrapped else opened.loop
         try:
             async for item in stream:
@@ -87,7 +85,8 @@ async def aread(client: Client, scene: Scene, server: Server, wrapped: bool) -> 
             if scene.take is not None:
                 await stream.aclose()
             assert await auntil(lambda: not census.of_wrap()), census.of_wrap()
-            assert await auntil(lambda: server.open_connections == 0)
+            if client.closable or scene.ends != "closed":
+                assert await auntil(lambda: server.open_connections == 0)
             check_stream(stream, scene, reading)
     if client.tell is not None:
         reading.told = client.tell(items, None)
@@ -146,26 +145,6 @@ def test_a_wrapped_stream_is_read_as_it_would_be_without(client: Client, scene: 
             assert [c.outcome for c in server.connections] == ["client closed"] * 2
 
 
-LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
-    "asyncio": asyncio.new_event_loop,
-    "uvloop": uvloop.new_event_loop,
-}
-
-
-def run(name: str, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Runs on a loop of that kind; what the loop complains of is an error."""
-    complaints: list[dict[str, Any]] = []
-    loop = LOOPS[name]()
-    loop.set_exception_handler(lambda _, context: complaints.append(context))
-    try:
-        loop.run_until_complete(main())
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        loop.close()
-    gc.collect(0)
-    assert not complaints
-
-
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(("client", "scene"), cells(ASYNC))
 def test_a_wrapped_async_stream_is_read_as_it_would_be_without(
@@ -185,6 +164,70 @@ def test_a_wrapped_async_stream_is_read_as_it_would_be_without(
 
     client.ready()
     with Server(scene.script(client.dialect)) as server:
+        run(loop, main)
+
+
+SOME_ASYNC = [
+    client
+    for client in ASYNC
+    if client.name in ("httpx aiter_lines", "aiohttp response", "openai async chat")
+]
+IN_SOME = pytest.mark.parametrize("client", SOME_ASYNC, ids=str)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("closed", [True, False], ids=["async with", "dropped"])
+@IN_SOME
+def test_a_cancelled_scope_leaves_no_task_and_no_socket(
+    client: Client, closed: bool, loop: str
+) -> None:
+    async def main() -> None:
+        census, reading, events = Census(), Reading(), client.reader()
+        begun = anyio.Event()
+
+        async def loop_over(stream: Any) -> None:
+            async for item in stream:
+                if take(reading, client.dialect, item, events(item)):
+                    begun.set()
+
+        async def work() -> None:
+            async with client.open(server.url.removesuffix(PATH)) as opened:
+                stream = decluster.wrap(opened.given, **PARAMETERS)
+                if not closed:
+                    await loop_over(stream)
+                async with stream:
+                    await loop_over(stream)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(work)
+            await begun.wait()
+            group.cancel_scope.cancel()
+        assert await auntil(lambda: server.open_connections == 0)
+        left = left_by(census, client)
+        assert await auntil(lambda: not left()), left()
+        assert [connection.outcome for connection in server.connections] == ["client closed"]
+
+    with Server(held(client.dialect)) as server:
+        run(loop, main)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@IN_SOME
+def test_waits_that_are_cancelled_lose_nothing(client: Client, loop: str) -> None:
+    async def main() -> None:
+        reading, events, waits = Reading(), client.reader(), 0
+        async with client.open(server.url.removesuffix(PATH)) as opened:
+            stream = decluster.wrap(opened.given, **PARAMETERS)
+            while stream.verdict is None or reading.usage is None:
+                with anyio.move_on_after(0.001) as scope:
+                    item = await anext(stream)
+                    take(reading, client.dialect, item, events(item))
+                waits += scope.cancelled_caught
+            await stream.aclose()
+        assert (reading.reasoning, reading.output) == (REASONING, OUTPUT)
+        assert waits > 10
+
+    with Server(clustered(client.dialect)) as server:
         run(loop, main)
 
 
