@@ -42,7 +42,7 @@ class Scene:
 
 def smooth(dialect: Dialect) -> Script:
     """A few words at a time."""
-    events, _ = dialect.events(parts(REASONING, 20), parts(OUTPUT, 20))
+    events, _ = dialect.events(parts(REASONING, 12), parts(OUTPUT, 12))
     return [Send(event, after=0.003) for event in events]
 
 
