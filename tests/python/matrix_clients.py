@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import warnings
@@ -21,6 +20,7 @@ import anthropic
 import httpx
 import httpx2
 import openai
+import pytest
 import requests
 from matrix_streams import ANTHROPIC, CHAT, GEMINI, RESPONSES, Dialect
 from sdk_readers import ASKED, WAYS, Way, as_dict
@@ -63,7 +63,7 @@ class Client:
             with warnings.catch_warnings():
                 # Those of the module are not our matter.
                 warnings.simplefilter("ignore")
-                importlib.import_module(self.needs)
+                pytest.importorskip(self.needs)
 
 
 def of_lines() -> Callable[[Any], Events]:

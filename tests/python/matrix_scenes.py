@@ -22,7 +22,7 @@ class Scene:
     take: int | None = None
     """With how much text the consumer stops, in events."""
     slow: bool = False
-    """Whether the consumer waits for one more write of the server with each item."""
+    """Whether the consumer waits for some writes of the server with each item."""
     ends: str = "complete"
     """How it ends: `complete`, `failed` by the provider's word, `cut`, or `closed`."""
     recut: bool = True
@@ -93,6 +93,8 @@ def paused(events: Sequence[bytes], said: int) -> list[Send]:
 
 CLUSTER = 300
 """Bytes of an event that has several sentences in it."""
+SLOW_BY = 4
+"""Writes of the server for each item that the slow consumer takes."""
 LONG = 100
 """How often the long text says it all: with 23 + 22 kB, well above half of the smallest queue."""
 
@@ -110,10 +112,11 @@ PARAMETERS: dict[str, Any] = {"max_delay": 0.1, "max_tail": 0.05, "max_queue_byt
 """As quick as can be, and with the smallest queue: what is long fills it."""
 
 
-def written(server: Server) -> int:
-    """How many writes the server has done on the last connection; very many once it ended."""
+def more(server: Server) -> Callable[[], bool]:
+    """Whether the server has gone on by some writes from now, or is done."""
     connection = server.connections[-1]
-    return len(connection.written_ns) + (connection.outcome != "playing") * 10**9
+    enough = len(connection.written_ns) + SLOW_BY
+    return lambda: len(connection.written_ns) >= enough or connection.outcome != "playing"
 
 
 def take(reading: Reading, dialect: Dialect, item: Any, events: Sequence[dict[str, Any]]) -> bool:

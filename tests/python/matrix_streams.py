@@ -57,6 +57,8 @@ class Reading:
     """The types of the items."""
     told: Any = None
     """All else that an SDK made of it."""
+    queued: int = field(default=0, compare=False)
+    """The most bytes that a slow consumer left in the engine."""
     texts: int = field(default=0, compare=False)
     """How many events had text."""
 
