@@ -56,6 +56,7 @@ def read(client: Client, scene: Scene, server: Server, wrapped: bool) -> Reading
                 stream.close()
             assert until(lambda: not census.of_wrap()), census.of_wrap()
             assert server.wait_open_connections(0)
+            assert until(lambda: not census.new_sockets()), census.new_sockets()
             check_stream(stream, scene, reading)
     if client.tell is not None:
         reading.told = client.tell(items, None)
@@ -89,6 +90,7 @@ async def aread(client: Client, scene: Scene, server: Server, wrapped: bool) -> 
             assert await auntil(lambda: not census.of_wrap()), census.of_wrap()
             if client.closable or scene.ends != "closed":
                 assert await auntil(lambda: server.open_connections == 0)
+                assert await auntil(lambda: not census.new_sockets()), census.new_sockets()
             check_stream(stream, scene, reading)
     if client.tell is not None:
         reading.told = client.tell(items, None)
