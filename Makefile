@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers wheels clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -86,8 +86,18 @@ WORDS ?= /usr/share/dict/american-english
 vocabulary: $(VENV)/.installed-vocabulary
 	$(BIN)/python benches/vocabulary.py $(WORDS)
 
+## Into dist: a wheel for Linux on this processor (glibc 2.17, CPython 3.10 or newer), and an sdist. Looks into both, and
+## installs and uses them: the sdist here, the wheel with every interpreter of PYTHONS that there is.
+PYTHONS ?= $(foreach minor,10 11 12 13 14,python3.$(minor)) $(wildcard $(HOME)/.pyenv/versions/*/bin/python3)
+wheels: $(VENV)/.installed-wheels
+	rm -rf dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+	$(BIN)/maturin sdist --out dist
+	$(BIN)/twine check --strict dist/*
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/check_wheels.py dist $(PYTHONS)
+
 clean:
-	rm -rf $(VENV) target tests/fuzz/target
+	rm -rf $(VENV) target dist tests/fuzz/target
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "decluster needs Python 3.10 or newer"'
@@ -100,6 +110,10 @@ $(VENV)/.installed-demo: $(VENV)/bin/python $(RUST) $(PACKAGE)
 
 $(VENV)/.installed-test: $(VENV)/.installed-demo
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.installed-wheels: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --group wheels
 	touch $@
 
 $(VENV)/.installed-vocabulary: $(VENV)/bin/python
