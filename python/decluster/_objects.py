@@ -1,5 +1,8 @@
 """Parsed events: to JSON for the engine, and what it changed back into copies."""
 
+# What JSON holds is of any type, at any depth.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import json
