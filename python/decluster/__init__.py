@@ -27,6 +27,7 @@ A source is an iterable of lines, chunks or parsed events, or a response that ha
 `PROFILES` what has a name. For text alone there is `Segmenter`, for a clock of your own `Engine`.
 """
 
+from ._astream import AsyncStream
 from ._core import (
     FINISHED,
     NEED_INPUT,
@@ -45,7 +46,7 @@ from ._core import (
     __version__,
 )
 from ._errors import BodyError, ConfigError, DeclusterError, Finished, Full, TooLarge
-from ._stream import BlockStream, PieceStream, Stream, WrappedStream
+from ._stream import Stream
 from ._types import Dialect, Framing, Parameters, Verdict
 from ._usage import Tokens, Usage, usage
 from ._verbs import Answer, blocks, collect, pieces, wrap
@@ -57,8 +58,8 @@ __all__ = [
     "PRESETS",
     "PROFILES",
     "Answer",
+    "AsyncStream",
     "Block",
-    "BlockStream",
     "BodyError",
     "ConfigError",
     "DeclusterError",
@@ -72,7 +73,6 @@ __all__ = [
     "Parameter",
     "Parameters",
     "Piece",
-    "PieceStream",
     "Preset",
     "Segmenter",
     "Stream",
@@ -81,7 +81,6 @@ __all__ = [
     "Usage",
     "Verdict",
     "Wait",
-    "WrappedStream",
     "__version__",
     "blocks",
     "collect",

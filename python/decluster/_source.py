@@ -1,4 +1,4 @@
-"""What can be wrapped, and how a read that blocks is ended.
+"""What can be wrapped, sync or async, and how a read that blocks is ended.
 
 Nothing here imports an HTTP client: they are told by what they have.
 """
@@ -9,23 +9,34 @@ import contextlib
 import inspect
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 
-class Source:
-    """An iterator of lines or chunks, with the response behind it where there is one."""
+def open_source(source: Any, closer: Callable[[], object] | None) -> Source | AsyncSource:
+    """The source of a stream. Raises `TypeError` for what is none, with what to give instead."""
+    _refuse(source)
+    if _is_async(source):
+        return AsyncSource(source, closer)
+    return Source(source, closer)
 
-    def __init__(self, source: object, closer: Callable[[], object] | None) -> None:
-        self.iterator, self._response = _open(source)
+
+class Source:
+    """An iterator of lines, chunks or events, with the response behind it where there is one."""
+
+    def __init__(self, source: Any, closer: Callable[[], object] | None) -> None:
+        self.passed_on = _passed_on(source)
+        self.iterator: Iterator[Any]
+        if _has_lines(source):
+            self.iterator, self._response = iter(source.iter_lines()), source
+        else:
+            self.iterator, self._response = iter(source), _owner(source)
         self._lock = threading.Lock()
         self._read = False
-        self._closer = closer
+        self._closer = closer or _closer_of(source, self.iterator, "close")
         if closer is not None:
             # `closer=response.close` names the response, whatever the source hides it behind.
             self._response = getattr(closer, "__self__", self._response)
-        elif source is self._response:
-            self._closer = getattr(source, "close", None)
 
     def interrupt(self) -> None:
         """Ends a read that blocks in another thread, as far as the client lets us.
@@ -63,7 +74,36 @@ class Source:
             closer()
 
 
-def _open(source: Any) -> tuple[Iterator[Any], object]:
+class AsyncSource:
+    """An async iterator of lines, chunks or events."""
+
+    def __init__(self, source: Any, closer: Callable[[], object] | None) -> None:
+        self.passed_on = _passed_on(source)
+        opened = source
+        if callable(getattr(source, "aiter_lines", None)):
+            opened = source.aiter_lines()
+        elif _has_lines(source):
+            opened = source.iter_lines()
+        elif _is_aiohttp(source):
+            opened = _lines_of(source.content)
+        self.iterator: AsyncIterator[Any] = opened.__aiter__()
+        self._closer = closer or _closer_of(source, self.iterator, "aclose", "close")
+
+    async def aclose(self) -> None:
+        """Closes the iterator, then what was given to be closed. No read may be under way."""
+        try:
+            close = getattr(self.iterator, "aclose", None)
+            if close is not None:
+                await close()
+        finally:
+            closer, self._closer = self._closer, None
+            if closer is not None:
+                closing = closer()
+                if inspect.isawaitable(closing):
+                    await closing
+
+
+def _refuse(source: Any) -> None:
     if isinstance(source, (str, bytes, bytearray, memoryview)):
         raise TypeError(
             f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
@@ -77,30 +117,61 @@ def _open(source: Any) -> tuple[Iterator[Any], object]:
         )
     if inspect.ismethod(source) or inspect.isfunction(source):
         raise TypeError(f"{source.__name__} is a function: call it, as in response.iter_lines()")
-    iter_lines = getattr(source, "iter_lines", None)
-    if callable(iter_lines):
+    if inspect.iscoroutine(source):
+        source.close()  # Else Python warns that nobody awaited it, which is said here already.
+        raise TypeError(f"{source.__name__} is a coroutine: await it, and give what it returns")
+    if _has_lines(source) or _is_aiohttp(source) or hasattr(source, "__aiter__"):
+        return
+    if not isinstance(source, Iterable):
+        raise TypeError(
+            f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            "or a response that has iter_lines()"
+        )
+
+
+def _is_async(source: Any) -> bool:
+    if _is_aiohttp(source):
+        return True
+    if _has_lines(source):
+        # A response of httpx can be read in both ways, but its body in one only.
         body = getattr(source, "stream", None)
-        if hasattr(body, "__aiter__") and not hasattr(body, "__iter__"):
-            raise TypeError(ASYNC.format(f"the body of this {type(source).__name__}"))
-        return iter(_sync(iter_lines())), source
-    return iter(_sync(source)), _owner(source)
+        reads_async = hasattr(body, "__aiter__") and not hasattr(body, "__iter__")
+        return reads_async or inspect.isasyncgenfunction(source.iter_lines)
+    return hasattr(source, "__aiter__")
 
 
-def _sync(source: Any) -> Iterable[Any]:
-    if isinstance(source, Iterable):
-        return source
-    if hasattr(source, "__aiter__"):
-        raise TypeError(ASYNC.format(type(source).__name__))
-    raise TypeError(
-        f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
-        "or a response that has iter_lines()"
-    )
+def _has_lines(source: Any) -> bool:
+    return callable(getattr(source, "iter_lines", None))
 
 
-def _owner(source: object) -> object:
-    """The response whose method made this generator: `iter_lines` of requests and httpx."""
+def _is_aiohttp(source: Any) -> bool:
+    # Told by the class, since `content` of other clients' responses reads the whole body.
+    of_aiohttp = any(of.__module__.partition(".")[0] == "aiohttp" for of in type(source).__mro__)
+    return of_aiohttp and hasattr(getattr(source, "content", None), "iter_any")
+
+
+def _passed_on(source: Any) -> Any:
+    """What of a source is to be had through the wrapped stream: all that an SDK's stream has."""
+    plain = inspect.isgenerator(source) or inspect.isasyncgen(source) or _has_lines(source)
+    own = type(source).__module__ not in ("builtins", "itertools") and not plain
+    return source if own and not _is_aiohttp(source) else None
+
+
+def _closer_of(source: Any, iterator: object, *names: str) -> Callable[[], object] | None:
+    """What closes a response or an SDK's stream, of which the iterator is a part only."""
+    found = (getattr(source, name, None) for name in names)
+    return None if source is iterator else next(filter(None, found), None)
+
+
+def _owner(source: Any) -> object:
+    """The response behind a source, if it can be told."""
     frame = getattr(source, "gi_frame", None)
-    return None if frame is None else frame.f_locals.get("self")
+    if frame is not None:
+        # The generator is a method's: `iter_lines` of requests and httpx.
+        return frame.f_locals.get("self")
+    # An SDK's stream has its response, or wraps a stream that has.
+    inner = getattr(source, "completion_stream", source)
+    return getattr(inner, "response", None)
 
 
 def _socket_of(response: Any) -> socket.socket | None:
@@ -121,4 +192,26 @@ def _socket_of(response: Any) -> socket.socket | None:
     return None
 
 
-ASYNC = "{} is an async iterable; decluster reads sync ones so far"
+async def _lines_of(content: Any) -> AsyncIterator[bytes]:
+    """The lines of an aiohttp response with their ends, also those that its own reader refuses.
+
+    What has no end for a long time is given in parts.
+    """
+    begun: list[bytes] = []
+    held = 0
+    async for chunk in content.iter_any():
+        first, *more = chunk.split(b"\n")
+        for part in more:
+            yield b"".join((*begun, first, b"\n"))
+            begun, held, first = [], 0, part
+        begun.append(first)
+        held += len(first)
+        if held > LINE_HELD:
+            yield b"".join(begun)
+            begun, held = [], 0
+    if held:
+        yield b"".join(begun)
+
+
+# Bytes of a line that are held until its end comes.
+LINE_HELD = 1 << 20

@@ -1,53 +1,61 @@
-"""The iterators that the verbs give back: a reader thread, the engine, and the caller's loop."""
+"""The iterator that the verbs give back: a reader thread, the engine, and the caller's loop."""
 
 from __future__ import annotations
 
 import atexit
 import contextvars
-import json
 import os
+import sys
 import threading
 import warnings
 import weakref
+from functools import partial
 from types import TracebackType
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, NoReturn, TypeVar
 
-from ._core import PENDING, Feed, Flow
+from ._core import Feed, Flow, Inline, Known
 from ._source import Source
-from ._types import Dialect, Verdict
-from ._usage import Tokens, tokens_of
+from ._told import Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Stream[Any]")
 
 
-class Stream(Generic[T]):
+class Stream(Told, Generic[T]):
     """A paced stream: an iterator, a context manager, and what is known about it.
 
     `next` may be called from several threads. Nothing is read before the first `next`.
     """
 
-    _unread = "nothing of it is known"
-
-    def __init__(self, flow: Flow, feed: Feed, source: Source, background: bool) -> None:
-        self._flow = flow
+    def __init__(
+        self,
+        flow: Flow | Inline,
+        feed: Feed | None,
+        known: Known,
+        source: Source,
+        otherwise: str,
+    ) -> None:
+        super().__init__(known, source.passed_on, otherwise)
+        self._flow: Any = flow
+        self._feed = feed
         self._source = source
-        self._feed: Feed | None = feed
-        self._background = background
+        self._pull = partial(flow.pull, source.iterator) if isinstance(flow, Inline) else None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._inline = threading.Lock()
         self._ended = False
-        self._warned = False
-        self._process = os.getpid()
         _open_streams.add(self)
 
     def __iter__(self: S) -> S:
         return self
 
     def __next__(self) -> T:
-        item = self._next()
-        if not self._warned:
+        try:
+            item = self._next_of_reader() if self._pull is None else self._pull()
+        except BaseException as error:
+            if isinstance(error, Exception):
+                self._finish()
+            raise
+        if self._unsure:
             self._warn_of_bypass()
         if item is None:
             self._finish()
@@ -67,7 +75,7 @@ class Stream(Generic[T]):
 
     def __del__(self) -> None:
         # A stream that nobody holds any more: its thread holds only the feed.
-        if hasattr(self, "_lock") and not self._ended:
+        if self.__dict__.get("_ended") is False:
             self._abandon()
 
     def close(self) -> None:
@@ -84,53 +92,15 @@ class Stream(Generic[T]):
         """Stops pacing what is queued at present: it comes at once."""
         self._flow.flush()
 
-    def stats(self) -> dict[str, Any]:
-        """Counters so far: what came in, what went out, delays in seconds, rate in tokens/s."""
-        return self._flow.stats()
-
-    @property
-    def dialect(self) -> Dialect | None:
-        """The dialect, once an event told it; `None` before, and for a stream that is not known."""
-        return self._flow.dialect()
-
-    @property
-    def usage(self) -> dict[str, Any] | None:
-        """The provider's own usage object, once it was sent."""
-        usage = self._flow.usage()
-        return None if usage is None else json.loads(usage)
-
-    @property
-    def tokens(self) -> Tokens | None:
-        """The usage in one meaning for all providers, once it was sent."""
-        return tokens_of(self._flow.tokens())
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """How the stream ended; `None` before, and where the dialect is not known."""
-        return self._flow.verdict()
-
-    @property
-    def reason(self) -> str | None:
-        """Why, where the verdict alone does not tell."""
-        return self._flow.reason()
-
-    def _next(self) -> Any:
-        """The next item, or `None` at the end."""
-        if not self._background:
-            with self._inline:
-                return self._next_inline()
+    def _next_of_reader(self) -> Any:
         if self._thread is None:
             self._start()
-        try:
-            return self._flow.next()
-        except BaseException as error:
-            if not isinstance(error, KeyboardInterrupt):
-                self._finish()
-            raise
+        return self._flow.next()
 
     def _start(self) -> None:
         with self._lock:
             if self._thread is None and self._feed is not None and not self._ended:
+                _refuse_greenlets()
                 feed, self._feed = self._feed, None
                 context = contextvars.copy_context()
                 self._thread = threading.Thread(
@@ -141,70 +111,31 @@ class Stream(Generic[T]):
                 )
                 self._thread.start()
 
-    def _next_inline(self) -> Any:
-        """Reads in the caller's thread: what is due comes between two reads, silences stay."""
-        while not self._ended:
-            item = self._flow.next(None if self._feed is None else 0.0)
-            if item is not PENDING or self._feed is None:
-                return item
-            try:
-                more = self._feed.send(next(self._source.iterator))
-            except StopIteration:
-                self._feed.finish()
-                more = False
-            except BaseException as error:
-                self._feed.fail(error)
-                more = False
-            if not more:
-                self._feed = None
-        return None
-
     def _finish(self) -> None:
         """The end was reached: the reader is done or about to be."""
         with self._lock:
             first, self._ended = not self._ended, True
-        if first and not self._background:
+        if first and self._thread is None:
             _close(self._source)
 
     def _abandon(self) -> threading.Thread | None:
-        if self._process != os.getpid():
-            # A forked child has no reader thread, and the socket is its parent's.
-            return None
         with self._lock:
-            started, self._ended = self._thread is not None, True
-            never_read, self._feed = self._feed is not None, None
+            first, self._ended = not self._ended, True
+            self._feed = None
         self._flow.close()
-        if started:
+        if self._thread is not None:
             self._source.interrupt()
-        elif never_read:
+        elif first:
             _close(self._source)
         return self._thread
 
-    def _warn_of_bypass(self) -> None:
-        if self._flow.unrecognised():
-            self._warned = True
-            warnings.warn(
-                "decluster does not recognise this stream"
-                + (f" ({reason})" if (reason := self._flow.reason()) else "")
-                + f": {self._unread}. The dialects are {', '.join(get_args(Dialect))}; dialect= "
-                "names one.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-
-
-class WrappedStream(Stream[T]):
-    """The stream that was given, re-cut and paced: items of the same type and dialect."""
-
-    _unread = "it passes as it is, unpaced"
-
-
-class PieceStream(Stream[T]):
-    """Pieces as they are released; with `events=True` everything else between them."""
-
-
-class BlockStream(Stream[T]):
-    """Whole blocks; with `events=True` everything else between them."""
+    def _leave_to_parent(self) -> None:
+        """In a forked child: the reader did not come along, and the socket is the parent's."""
+        if self._thread is not None:
+            # Its locks may have been held when the process was forked: it is not even dropped.
+            _left_behind.append((self._flow, self._known))
+            self._flow = self._known = _LeftBehind()  # type: ignore[assignment]
+            self._thread, self._lock, self._ended = None, threading.Lock(), True
 
 
 def _read(feed: Feed, source: Source) -> None:
@@ -231,12 +162,48 @@ def _close(source: Source) -> None:
         warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
 
 
+def _refuse_greenlets() -> None:
+    """A reader that is a greenlet never runs while its consumer waits for it outside of Python."""
+    for patcher, asked, name in (
+        ("gevent.monkey", "is_module_patched", "threading"),
+        ("eventlet.patcher", "is_monkey_patched", "thread"),
+    ):
+        patched = getattr(sys.modules.get(patcher), asked, None)
+        if patched is not None and patched(name):
+            raise RuntimeError(
+                f"{patcher.partition('.')[0]} has patched threads, and decluster's reader needs a "
+                "real one: it would wait for ever. Pass background=False, which reads in this "
+                "greenlet and cannot bridge silences, or stream in a process that is not patched"
+            )
+
+
+class _LeftBehind:
+    """Stands for all that a forked child has no part in."""
+
+    def close(self) -> None:
+        """The parent closes it."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise RuntimeError(
+            "this stream was being read when the process was forked, and its reader stayed in the "
+            "parent: open the stream in the process that reads it"
+        )
+
+
 def _close_all() -> None:
     for stream in list(_open_streams):
         stream.close()
 
 
+def _forked() -> None:
+    for stream in list(_open_streams):
+        stream._leave_to_parent()
+
+
 CLOSE_WITHIN_S = 0.08
 _open_streams: weakref.WeakSet[Stream[Any]] = weakref.WeakSet()
+_left_behind: list[object] = []
 # A thread that waits inside the engine must be gone before the interpreter is.
 atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -29,9 +29,25 @@ class LineSource(Protocol[T_co]):
     def iter_lines(self) -> Iterator[T_co]: ...
 
 
+class AsyncLineSource(Protocol):
+    """A response of aiohttp."""
+
+    @property
+    def content(self) -> AsyncIterable[bytes]: ...
+
+
+class Model(Protocol):
+    """An event of an SDK: a pydantic model."""
+
+    def model_dump_json(self) -> str: ...
+
+
 # A parsed event, alone or with its name.
-AnyEvent: TypeAlias = Mapping[str, Any] | tuple[str | None, Mapping[str, Any]]
+AnyEvent: TypeAlias = Mapping[str, Any] | tuple[str | None, Mapping[str, Any]] | Model
 AnySource: TypeAlias = LineSource[Any] | Iterable[str] | Iterable[bytes] | Iterable[AnyEvent]
+AnyAsyncSource: TypeAlias = (
+    AsyncLineSource | AsyncIterable[str] | AsyncIterable[bytes] | AsyncIterable[AnyEvent]
+)
 
 
 class Parameters(TypedDict, total=False):
@@ -89,3 +105,17 @@ class Parameters(TypedDict, total=False):
     starts_inside: bool
     think_reopens: bool
     think_copies: bool
+
+
+class CollectOptions(Parameters, total=False):
+    """What `collect` takes besides its source."""
+
+    framing: Framing | None
+    dialect: Dialect | None
+    closer: Callable[[], object] | None
+
+
+class Options(CollectOptions, total=False):
+    """What the other verbs take besides their source."""
+
+    background: bool

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ._core import Collector, Event, Piece, open_flow
-from ._source import Source
-from ._stream import BlockStream, PieceStream, Stream, WrappedStream
-from ._types import AnyEvent, AnySource, Dialect, Framing, LineSource, Parameters, Verdict
+from ._astream import AsyncStream
+from ._core import Collector, Event, Piece, open_flow, open_inline
+from ._source import AsyncSource, Source, open_source
+from ._stream import Stream
+from ._types import (
+    AnyAsyncSource,
+    AnyEvent,
+    AnySource,
+    AsyncLineSource,
+    CollectOptions,
+    Dialect,
+    Framing,
+    LineSource,
+    Options,
+    Parameters,
+    Verdict,
+)
 from ._usage import Tokens, tokens_of
 
 if TYPE_CHECKING:
@@ -19,7 +32,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", str, bytes)
 E = TypeVar("E", bound=AnyEvent)
 T_co = TypeVar("T_co", covariant=True)
-S = TypeVar("S", bound=Stream[Any])
 
 
 @dataclass(frozen=True)
@@ -55,34 +67,17 @@ class Answer:
 
 
 @overload
-def wrap(
-    source: LineSource[T_co],
-    *,
-    framing: Framing | None = None,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> WrappedStream[T_co]: ...
+def wrap(source: LineSource[T_co], **options: Unpack[Options]) -> Stream[T_co]: ...
 @overload
-def wrap(
-    source: Iterable[T],
-    *,
-    framing: Framing | None = None,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> WrappedStream[T]: ...
+def wrap(source: Iterable[T], **options: Unpack[Options]) -> Stream[T]: ...
 @overload
-def wrap(
-    source: Iterable[E],
-    *,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> WrappedStream[E]: ...
+def wrap(source: Iterable[E], **options: Unpack[Options]) -> Stream[E]: ...
+@overload
+def wrap(source: AsyncLineSource, **options: Unpack[Options]) -> AsyncStream[bytes]: ...
+@overload
+def wrap(source: AsyncIterable[T], **options: Unpack[Options]) -> AsyncStream[T]: ...
+@overload
+def wrap(source: AsyncIterable[E], **options: Unpack[Options]) -> AsyncStream[E]: ...
 def wrap(
     source: Any,
     *,
@@ -91,55 +86,61 @@ def wrap(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     **parameters: Unpack[Parameters],
-) -> WrappedStream[Any]:
+) -> Stream[Any] | AsyncStream[Any]:
     """Gives back what it was given, re-cut and paced: the loop around it does not change.
 
-    `source` is an iterable of lines (SSE or JSON) or of chunks, `str` or `bytes`, or a response
-    with `iter_lines()`; the items that come out are of the same type and dialect. Each text delta
-    becomes one or more events with the same JSON but for the text; everything else is passed on as
-    it is. It may also be an iterable of parsed events, dicts or pairs `(event name, dict)`: then
-    what comes out are these very objects, or copies of them with other text.
+    `source` is an iterable of lines (SSE or JSON) or of chunks, `str` or `bytes`, or a response of
+    requests, httpx or aiohttp, which gives its lines; the items that come out are of the same type
+    and dialect. Each text delta becomes one or more events with the same JSON but for the text;
+    everything else is passed on as it is. It may also be an iterable of parsed events: dicts, pairs
+    `(event name, dict)`, or an SDK's stream of its objects (openai, anthropic, google-genai,
+    litellm). Then what comes out are these very objects, or copies of them with other text, and
+    what else the SDK's stream has (`.response`) is to be had as before.
 
-    The source is read in a background thread, which keeps no stream alive that nobody holds;
-    `background=False` reads in the caller's thread and cannot bridge silences. `framing` and
-    `dialect` are told from the data unless named. `closer` is called when the source is closed.
-    With `closer=response.close` an early close also ends a read that blocks; of a response and of
-    its own `iter_lines()` this is known without it.
+    If `source` is async, so is what comes out: `async for line in wrap(response.aiter_lines())`.
+
+    A sync source is read in a background thread, an async one in a task; neither keeps a stream
+    alive that nobody holds. `background=False` reads where the stream is consumed and cannot bridge
+    silences. `framing` and `dialect` are told from the data unless named. `closer` is called when
+    the source is closed, and awaited if need be. With `closer=response.close` an early close also
+    ends a read that blocks; of a response and of its own `iter_lines()` this is known without it.
 
     `preset` (one of `PRESETS`) or `profile` (one of `PROFILES`) gives the parameters to begin with;
     single ones (`PARAMETERS`) override it.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
     iterating the source's own error, after all text that had arrived before it, or `TooLarge`.
+
+    >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
+    >>> for line in wrap(lines):
+    ...     print(line)
+    data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}
+    <BLANKLINE>
+    data: {"choices":[{"index":0,"delta":{"content":" there."}}]}
+    <BLANKLINE>
     """
-    options = _Options("bytes", framing, dialect, closer, background)
-    return _open(WrappedStream[Any], source, options, parameters)
+    how = _How("bytes", framing, dialect, "it passes as it is, unpaced")
+    return _open(source, how, closer, background, parameters)
 
 
 @overload
 def pieces(
-    source: AnySource,
-    *,
-    events: Literal[False] = False,
-    framing: Framing | None = None,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> PieceStream[Piece]: ...
+    source: AnySource, *, events: Literal[False] = False, **options: Unpack[Options]
+) -> Stream[Piece]: ...
 @overload
 def pieces(
-    source: AnySource,
-    *,
-    events: bool,
-    framing: Framing | None = None,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> PieceStream[Piece | Event]: ...
+    source: AnySource, *, events: bool, **options: Unpack[Options]
+) -> Stream[Piece | Event]: ...
+@overload
 def pieces(
-    source: AnySource,
+    source: AnyAsyncSource, *, events: Literal[False] = False, **options: Unpack[Options]
+) -> AsyncStream[Piece]: ...
+@overload
+def pieces(
+    source: AnyAsyncSource, *, events: bool, **options: Unpack[Options]
+) -> AsyncStream[Piece | Event]: ...
+def pieces(
+    source: Any,
     *,
     events: bool = False,
     framing: Framing | None = None,
@@ -147,39 +148,37 @@ def pieces(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     **parameters: Unpack[Parameters],
-) -> PieceStream[Any]:
+) -> Stream[Any] | AsyncStream[Any]:
     """The text as it is released, piece by piece: `str(piece)`, `piece.kind`, `piece.block`.
 
     With `events=True` everything that is not text comes in its place as an `Event`. Else as `wrap`.
+
+    >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
+    >>> [str(piece) for piece in pieces(lines)]
+    ['Hi', ' there.']
     """
-    options = _Options(_mode(events), framing, dialect, closer, background)
-    return _open(PieceStream[Any], source, options, parameters)
+    how = _How(_mode(events), framing, dialect, NOTHING_KNOWN)
+    return _open(source, how, closer, background, parameters)
 
 
 @overload
 def blocks(
-    source: AnySource,
-    *,
-    events: Literal[False] = False,
-    framing: Framing | None = None,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> BlockStream[Piece]: ...
+    source: AnySource, *, events: Literal[False] = False, **options: Unpack[Options]
+) -> Stream[Piece]: ...
 @overload
 def blocks(
-    source: AnySource,
-    *,
-    events: bool,
-    framing: Framing | None = None,
-    dialect: Dialect | None = None,
-    closer: Callable[[], object] | None = None,
-    background: bool = True,
-    **parameters: Unpack[Parameters],
-) -> BlockStream[Piece | Event]: ...
+    source: AnySource, *, events: bool, **options: Unpack[Options]
+) -> Stream[Piece | Event]: ...
+@overload
 def blocks(
-    source: AnySource,
+    source: AnyAsyncSource, *, events: Literal[False] = False, **options: Unpack[Options]
+) -> AsyncStream[Piece]: ...
+@overload
+def blocks(
+    source: AnyAsyncSource, *, events: bool, **options: Unpack[Options]
+) -> AsyncStream[Piece | Event]: ...
+def blocks(
+    source: Any,
     *,
     events: bool = False,
     framing: Framing | None = None,
@@ -187,37 +186,69 @@ def blocks(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     **parameters: Unpack[Parameters],
-) -> BlockStream[Any]:
-    """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`."""
+) -> Stream[Any] | AsyncStream[Any]:
+    """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`.
+
+    >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there. It holds."}}]}', ""]
+    >>> [str(block) for block in blocks(lines, segment="sentences")]
+    ['Hi there.', ' It holds.']
+    """
     if "unit" in parameters:
         raise TypeError("blocks() gives whole blocks: it takes no unit")
-    options = _Options(_mode(events), framing, dialect, closer, background)
-    return _open(BlockStream[Any], source, options, {**parameters, "unit": "whole"})
+    how = _How(_mode(events), framing, dialect, NOTHING_KNOWN)
+    return _open(source, how, closer, background, {**parameters, "unit": "whole"})
 
 
+@overload
+def collect(source: AnySource, **options: Unpack[CollectOptions]) -> Answer: ...
+@overload
 def collect(
-    source: AnySource,
+    source: AnyAsyncSource, **options: Unpack[CollectOptions]
+) -> Coroutine[Any, Any, Answer]: ...
+def collect(
+    source: Any,
     *,
     framing: Framing | None = None,
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     **parameters: Unpack[Parameters],
-) -> Answer:
-    """Reads a stream to its end without pacing, in the caller's thread: for batch jobs.
+) -> Answer | Coroutine[Any, Any, Answer]:
+    """Reads a stream to its end without pacing, in the caller's thread or task: for batch jobs.
+
+    Of an async source the answer is awaited: `answer = await collect(response.aiter_lines())`.
 
     Of the parameters only those count that say how to read: `max_event_bytes`, `think_tags`,
     `starts_inside`, `think_reopens`, `think_copies`.
 
     Raises the source's own error, and then gives no part of the answer (loop over `pieces` to have
     it), or `TooLarge`.
+
+    >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
+    >>> collect(lines).output
+    'Hi there.'
     """
-    opened = Source(source, closer)
+    opened = open_source(source, closer)
     collector = Collector(framing=framing, dialect=dialect, **parameters)
+    if isinstance(opened, AsyncSource):
+        return _collect_async(opened, collector)
     try:
         for item in opened.iterator:
             collector.push(item)
     finally:
         opened.close()
+    return _answer(collector)
+
+
+async def _collect_async(source: AsyncSource, collector: Collector) -> Answer:
+    try:
+        async for item in source.iterator:
+            collector.push(item)
+    finally:
+        await source.aclose()
+    return _answer(collector)
+
+
+def _answer(collector: Collector) -> Answer:
     found = collector.finish()
     for name in ("usage", "error"):
         found[name] = None if found[name] is None else json.loads(found[name])
@@ -230,19 +261,34 @@ def _mode(events: bool) -> str:
 
 
 @dataclass(frozen=True)
-class _Options:
+class _How:
     mode: str
     framing: Framing | None
     dialect: Dialect | None
-    closer: Callable[[], object] | None
-    background: bool
+    otherwise: str
+    """What becomes of a stream that is not recognised."""
 
 
-def _open(of: type[S], source: Any, options: _Options, parameters: Parameters) -> S:
-    flow, feed = open_flow(
-        options.mode, framing=options.framing, dialect=options.dialect, **parameters
-    )
-    return of(flow, feed, Source(source, options.closer), options.background)
+def _open(
+    source: Any,
+    how: _How,
+    closer: Callable[[], object] | None,
+    background: bool,
+    parameters: Parameters,
+) -> Stream[Any] | AsyncStream[Any]:
+    opened = open_source(source, closer)
+    if how.mode != "bytes":
+        opened.passed_on = None
+    said: Any = {"framing": how.framing, "dialect": how.dialect, **parameters}
+    if background and isinstance(opened, Source):
+        flow, feed, known = open_flow(how.mode, **said)
+        return Stream(flow, feed, known, opened, how.otherwise)
+    inline, known = open_inline(how.mode, **said)
+    if isinstance(opened, Source):
+        return Stream(inline, None, known, opened, how.otherwise)
+    return AsyncStream(inline, known, opened, background, how.otherwise)
 
+
+NOTHING_KNOWN = "nothing of it is known"
 
 __all__ = ["Answer", "Event", "Piece", "blocks", "collect", "pieces", "wrap"]

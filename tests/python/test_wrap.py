@@ -517,8 +517,8 @@ def test_the_closer_is_called() -> None:
     assert calls == ["closed"]
 
 
-async def an_async_source() -> None:
-    yield b""
+async def ask() -> list[bytes]:
+    return []
 
 
 @pytest.mark.parametrize(
@@ -527,7 +527,7 @@ async def an_async_source() -> None:
         (lambda: "data: x", "a str is not a stream"),
         (lambda: b"data: x", "a bytes is not a stream"),
         (lambda: 42, "int is not a stream"),
-        (an_async_source, "async iterable"),
+        (ask, "await it"),
         (lambda: {"choices": []}, "a dict is a finished answer, not a stream"),
         (lambda: len, "not a stream"),
         (lambda: test_collect, "call it"),

@@ -102,9 +102,9 @@ impl Collector {
         py: Python<'_>,
         items: impl IntoIterator<Item = Vec<u8>>,
     ) -> PyResult<()> {
-        let Some(framing) = self.intake.framing() else { return Ok(()) };
+        let Some(form) = self.intake.form() else { return Ok(()) };
         for item in items {
-            let line = is_line(framing, &item);
+            let line = is_line(form.framing, &item);
             let pushed = if line { self.inner.push_line(&item) } else { self.inner.push(&item) };
             pushed.map_err(|e| error(py, "TooLarge", &e))?;
         }

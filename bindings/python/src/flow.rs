@@ -1,26 +1,19 @@
 //! A stream between a reader thread and its consumer.
 
-use crate::body::tokens_dict;
-use crate::engine::{Event, Piece, stats_dict};
-use crate::source::{self, Given, Intake, is_line};
+use crate::engine::{Event, Piece};
+use crate::form::{Form, Originals, item, lock};
+use crate::known::{Asked, Known};
+use crate::source::{Given, Intake, is_line};
 use crate::{PENDING, error, params};
-use decluster::wire::{Answer, Dialect, Verdict};
-use decluster::{Framing, Rewriter, RewriterOptions};
-use decluster_runtime::{Closed, OwnedObject, Step, pair};
+use decluster::wire::{Answer, Dialect};
+use decluster::{Rewriter, RewriterError, RewriterOptions};
+use decluster_runtime::{Closed, Step, pair};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use pyo3::types::PyDict;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
-
-/// How the source's items look, told from the first of them that tell.
-#[derive(Clone, Copy)]
-struct Form {
-    /// `str`, not `bytes`.
-    text: bool,
-    framing: Framing,
-}
 
 /// Opens both ends of a stream. `mode` is `bytes`, `pieces` or `pieces+events`.
 #[pyfunction]
@@ -31,12 +24,9 @@ pub(crate) fn open_flow(
     framing: Option<&str>,
     dialect: Option<&str>,
     parameters: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(Flow, Feed)> {
+) -> PyResult<(Flow, Feed, Known)> {
     let config = params::config(py, parameters)?;
-    let mut options = RewriterOptions::default();
-    options.dialect = dialect_of(dialect)?;
-    options.pieces = mode != "bytes";
-    options.events = mode == "pieces+events";
+    let options = options(mode, dialect)?;
     let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
     let form = Arc::new(OnceLock::new());
     let given = Originals::default();
@@ -44,16 +34,27 @@ pub(crate) fn open_flow(
         inner: Some(feed),
         intake: Intake::new(framing)?,
         form: Arc::clone(&form),
-        given: (!options.pieces).then(|| Arc::clone(&given)),
+        given: (!options.pieces).then(|| given.clone()),
         count: 0,
     };
-    Ok((Flow { inner: flow, form, lines: Mutex::default(), given }, feed))
+    let flow = Arc::new(flow);
+    let known = Known::new(Shared(Arc::clone(&flow)));
+    Ok((Flow { inner: flow, form, lines: Mutex::default(), given }, feed, known))
+}
+
+/// How the stream should go out.
+pub(crate) fn options(mode: &str, dialect: Option<&str>) -> PyResult<RewriterOptions> {
+    let mut options = RewriterOptions::default();
+    options.dialect = dialect_of(dialect)?;
+    options.pieces = mode != "bytes";
+    options.events = mode == "pieces+events";
+    Ok(options)
 }
 
 /// The consuming end.
 #[pyclass(frozen, module = "decluster._core")]
 pub(crate) struct Flow {
-    inner: decluster_runtime::Flow<PyErr>,
+    inner: Arc<decluster_runtime::Flow<PyErr>>,
     form: Arc<OnceLock<Form>>,
     lines: Mutex<Lines>,
     given: Originals,
@@ -69,9 +70,6 @@ struct Lines {
     last: Option<Step<PyErr>>,
 }
 
-/// The source's own items of the events that are under way, by the numbers the engine gives them.
-type Originals = Arc<Mutex<BTreeMap<u64, Py<PyAny>>>>;
-
 #[pymethods]
 impl Flow {
     /// The next item; `None` at the end; `PENDING` when `patience` (seconds, none for ever) is over.
@@ -83,8 +81,10 @@ impl Flow {
         loop {
             let slice = left.map_or(SLICE, |left| left.min(SLICE));
             let found = match py.detach(|| self.step(slice)) {
-                Taken::Line(bytes) | Taken::Step(Step::Bytes(bytes)) => self.item(py, &bytes)?,
-                Taken::Step(Step::Object(event)) => match self.event(py, &event)? {
+                Taken::Line(bytes) | Taken::Step(Step::Bytes(bytes)) => {
+                    item(py, &bytes, self.form.get().copied())
+                }
+                Taken::Step(Step::Object(event)) => match self.given.take(py, &event)? {
                     Some(item) => item,
                     None => return Ok(None),
                 },
@@ -94,13 +94,7 @@ impl Flow {
                 }
                 Taken::Step(Step::Event(event)) => Py::new(py, Event::from(event))?.into_any(),
                 Taken::Step(Step::Failed(error)) => return Err(error),
-                Taken::Step(Step::Fault(fault)) => {
-                    let name = match fault {
-                        decluster::RewriterError::TooLarge(_) => "TooLarge",
-                        _ => "DeclusterError",
-                    };
-                    return Err(error(py, name, &fault));
-                }
+                Taken::Step(Step::Fault(found)) => return Err(fault(py, &found)),
                 Taken::Step(Step::Finished) => return Ok(None),
                 Taken::Step(_) => {
                     py.check_signals()?;
@@ -123,71 +117,12 @@ impl Flow {
             self.inner.close();
             *self.lock_lines() = Lines::default();
         });
-        drop(std::mem::take(&mut *lock(&self.given)));
+        self.given.clear();
     }
 
     /// Stops pacing what is queued at present.
     fn flush(&self, py: Python<'_>) {
         py.detach(|| self.inner.flush());
-    }
-
-    /// Counters so far.
-    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (stats, answer, dialect) = py.detach(|| {
-            let (answer, dialect) = self.inner.with_answer(|rewriter, answer| {
-                let counts = [answer.events, answer.comments, answer.repairs, answer.malformed];
-                (counts, rewriter.dialect().map(Dialect::name))
-            });
-            (self.inner.stats(), answer, dialect)
-        });
-        let stats = stats_dict(py, &stats)?;
-        stats.set_item("dialect", dialect)?;
-        stats.set_item("paced", dialect.is_some())?;
-        for (name, count) in ["events", "comments", "repairs", "malformed"].iter().zip(answer) {
-            stats.set_item(name, count)?;
-        }
-        Ok(stats)
-    }
-
-    fn dialect(&self, py: Python<'_>) -> Option<&'static str> {
-        self.know(py, |rewriter, _| rewriter.dialect().map(Dialect::name))
-    }
-
-    /// The last usage object, as JSON.
-    fn usage(&self, py: Python<'_>) -> Option<String> {
-        self.know(py, |_, answer| answer.usage.clone())
-    }
-
-    /// The same in one meaning for all providers.
-    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        tokens_dict(py, self.know(py, |_, answer| answer.tokens()))
-    }
-
-    fn verdict(&self, py: Python<'_>) -> Option<&'static str> {
-        self.know(py, |_, answer| answer.verdict.map(Verdict::name))
-    }
-
-    /// Why, where the verdict alone does not tell.
-    fn reason(&self, py: Python<'_>) -> Option<String> {
-        self.know(py, |_, answer| answer.reason.clone())
-    }
-
-    /// Whether enough has been seen to say that this stream is of no known dialect, or not of the one that
-    /// was named.
-    fn unrecognised(&self, py: Python<'_>) -> bool {
-        self.know(py, |rewriter, answer| match rewriter.dialect() {
-            None if rewriter.is_finished() => {
-                answer.events > 0 || answer.verdict == Some(Verdict::Failed)
-            }
-            None => answer.events >= ENOUGH_EVENTS,
-            Some(_) => {
-                let nothing = rewriter.stats().deltas == 0
-                    && answer.choices.is_empty()
-                    && answer.usage.is_none()
-                    && answer.error.is_none();
-                rewriter.is_finished() && nothing && answer.events > 0
-            }
-        })
     }
 }
 
@@ -210,10 +145,8 @@ impl Flow {
                 return Taken::Step(step);
             }
             let step = self.inner.next(patience);
-            let ends = match self.form.get().map(|form| form.framing) {
-                Some(Framing::Lines) => false,
-                Some(Framing::LinesWithEnds) => true,
-                _ => return Taken::Step(step),
+            let Some(ends) = self.form.get().and_then(|form| form.lines()) else {
+                return Taken::Step(step);
             };
             let bytes = match step {
                 Step::Bytes(bytes) => bytes,
@@ -236,39 +169,17 @@ impl Flow {
         }
     }
 
-    /// The source's own item, or one like it that says what the event says now; none if the stream was closed.
-    fn event(&self, py: Python<'_>, event: &OwnedObject) -> PyResult<Option<Py<PyAny>>> {
-        let (item, done) = {
-            let mut given = lock(&self.given);
-            let item = given.get(&event.number).map(|item| item.clone_ref(py));
-            let open = given.split_off(&event.done);
-            (item, std::mem::replace(&mut *given, open))
-        };
-        // Dropping an object may run code of its own, which may come back here.
-        drop(done);
-        match item {
-            Some(item) if event.changed => {
-                Ok(Some(source::changed(item.bind(py), &event.data)?.unbind()))
-            }
-            item => Ok(item),
-        }
-    }
-
     fn lock_lines(&self) -> MutexGuard<'_, Lines> {
         lock(&self.lines)
     }
+}
 
-    /// Asks the stream something, without keeping other Python threads from running meanwhile.
-    fn know<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Rewriter, &Answer) -> T + Send) -> T {
-        py.detach(|| self.inner.with_answer(ask))
-    }
+struct Shared(Arc<decluster_runtime::Flow<PyErr>>);
 
-    fn item(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
-        if self.form.get().is_some_and(|form| form.text) {
-            let text = String::from_utf8_lossy(bytes);
-            return Ok(text.into_pyobject(py)?.into_any().unbind());
-        }
-        Ok(PyBytes::new(py, bytes).into_any().unbind())
+impl Asked for Shared {
+    fn ask(&self, py: Python<'_>, read: &mut (dyn FnMut(&Rewriter, &Answer) + Send)) {
+        // Without keeping other Python threads from running meanwhile.
+        py.detach(|| self.0.with_answer(read));
     }
 }
 
@@ -294,7 +205,7 @@ impl Feed {
             Given::Event(name, json) => {
                 let Some(feed) = &self.inner else { return Ok(false) };
                 if let Some(given) = &self.given {
-                    lock(given).insert(self.count, item.clone().unbind());
+                    given.keep(self.count, item);
                 }
                 self.count += 1;
                 Ok(py.detach(|| feed.event(name, json)).is_ok())
@@ -316,12 +227,12 @@ impl Feed {
 
 impl Feed {
     fn hand_over(&self, py: Python<'_>, items: impl IntoIterator<Item = Vec<u8>>) -> bool {
-        let (Some(feed), Some(framing)) = (&self.inner, self.intake.framing()) else {
+        let (Some(feed), Some(form)) = (&self.inner, self.intake.form()) else {
             return self.inner.is_some();
         };
-        self.form.get_or_init(|| Form { text: self.intake.text, framing });
+        self.form.get_or_init(|| form);
         items.into_iter().all(|item| {
-            let line = is_line(framing, &item);
+            let line = is_line(form.framing, &item);
             py.detach(|| if line { feed.line(item) } else { feed.bytes(item) }).is_ok()
         })
     }
@@ -340,8 +251,13 @@ impl Feed {
     }
 }
 
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
+/// What was wrong with the stream.
+pub(crate) fn fault(py: Python<'_>, fault: &RewriterError) -> PyErr {
+    let name = match fault {
+        RewriterError::TooLarge(_) => "TooLarge",
+        _ => "DeclusterError",
+    };
+    error(py, name, fault)
 }
 
 pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
@@ -353,5 +269,3 @@ pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
 
 /// How long one wait may last before Python gets a look at its signals.
 const SLICE: Duration = Duration::from_millis(50);
-/// A dialect that has not shown itself after so many events is none that is known.
-const ENOUGH_EVENTS: u64 = 3;

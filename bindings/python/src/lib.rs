@@ -6,6 +6,9 @@ mod body;
 mod collect;
 mod engine;
 mod flow;
+mod form;
+mod inline;
+mod known;
 mod params;
 mod segment;
 mod source;
@@ -28,6 +31,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<params::Parameter>()?;
     m.add_class::<flow::Flow>()?;
     m.add_class::<flow::Feed>()?;
+    m.add_class::<inline::Inline>()?;
+    m.add_class::<known::Known>()?;
     m.add_class::<collect::Collector>()?;
     m.add_class::<params::Preset>()?;
     m.add_class::<segment::Segmenter>()?;
@@ -45,6 +50,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(study::table_header, m)?)?;
     m.add_function(wrap_pyfunction!(study::lay_text, m)?)?;
     m.add_function(wrap_pyfunction!(flow::open_flow, m)?)?;
+    m.add_function(wrap_pyfunction!(inline::open_inline, m)?)?;
     m.add_function(wrap_pyfunction!(body::read_body, m)?)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The items of a source: lines or chunks, or events that were parsed already.
 
+use crate::form::Form;
 use decluster::{Framer, Framing};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ pub(crate) struct Intake {
     /// The caller has named the framing.
     framed: bool,
     /// `str`, not `bytes`.
-    pub(crate) text: bool,
+    text: bool,
     events: Option<bool>,
 }
 
@@ -30,9 +31,20 @@ impl Intake {
         Ok(Self { framer, framed: framing.is_some(), text: false, events: None })
     }
 
-    /// The framing, once it is known; none of events.
-    pub(crate) fn framing(&self) -> Option<Framing> {
-        self.framer.framing()
+    /// What lines and chunks look like, once it is known; none of events.
+    pub(crate) fn form(&self) -> Option<Form> {
+        self.framer.framing().map(|framing| Form { text: self.text, framing })
+    }
+
+    /// The bytes of an item as they are, where that needs no look at other items: the usual case.
+    pub(crate) fn settled<'a>(&mut self, item: &'a Bound<'_, PyAny>) -> Option<(&'a [u8], Form)> {
+        let framing = self.framer.settled()?;
+        let (bytes, text) = match item.cast::<PyBytes>() {
+            Ok(bytes) => (bytes.as_bytes(), false),
+            Err(_) => (item.cast::<PyString>().ok()?.to_str().ok()?.as_bytes(), true),
+        };
+        self.text |= text;
+        Some((bytes, Form { text: self.text, framing }))
     }
 
     pub(crate) fn take(&mut self, item: &Bound<'_, PyAny>) -> PyResult<Given> {

@@ -1,10 +1,11 @@
 //! The consuming end.
 
 use crate::feed::{Feed, Item, What};
+use crate::inline::{End, Inline};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use decluster::wire::Answer;
 use decluster::{
-    Boundary, Cancel, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
+    Boundary, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
     Rewritten, Stats,
 };
 use parking_lot::Mutex;
@@ -24,13 +25,13 @@ pub fn pair<E>(
     let (open, closed) = bounded(0);
     let (took, taken) = bounded(1);
     let (waker, woken) = bounded(1);
-    let started = Instant::now();
     let in_flight = Arc::new(AtomicUsize::new(0));
     let failed = Arc::new(AtomicBool::new(false));
-    let rewriter = Rewriter::new(config, options, Nanos::ZERO)?;
+    let inline = Inline::new(config, options)?;
+    let started = inline.started();
     let flow = Flow {
         turn: Mutex::new(()),
-        core: Mutex::new(Core { rewriter, ended: false, error: None }),
+        core: Mutex::new(inline),
         items,
         in_flight: Arc::clone(&in_flight),
         took,
@@ -50,7 +51,7 @@ pub fn pair<E>(
 pub struct Flow<E> {
     /// Held by the one caller that waits: items must enter the engine in the order they were read.
     turn: Mutex<()>,
-    core: Mutex<Core<E>>,
+    core: Mutex<Inline<E>>,
     items: Receiver<Item<E>>,
     in_flight: Arc<AtomicUsize>,
     took: Sender<()>,
@@ -116,14 +117,6 @@ pub struct OwnedObject {
     pub done: u64,
 }
 
-#[derive(Debug)]
-struct Core<E> {
-    rewriter: Rewriter,
-    /// No item will come any more.
-    ended: bool,
-    error: Option<E>,
-}
-
 impl<E> Flow<E> {
     /// Waits for the next step, `patience` at the most. Bytes come as events of the same dialect, or as
     /// pieces where [`RewriterOptions::pieces`] says so.
@@ -137,26 +130,26 @@ impl<E> Flow<E> {
             let (wanted, wake) = {
                 let mut core = self.core.lock();
                 if self.failed.load(Ordering::Acquire) {
-                    core.rewriter.stop_pacing();
+                    core.stop_pacing();
                 }
-                while core.wants_items() {
+                while core.wants_input() {
                     match self.items.try_recv() {
                         Ok(item) => self.take(&mut core, item),
                         Err(error) => {
                             if error.is_disconnected() {
-                                core.end(self.now());
+                                core.finish(self.now());
                             }
                             break;
                         }
                     }
                 }
-                match core.poll(self.now()) {
+                match polled(&mut core) {
                     Polled::Step(step) => return step,
                     Polled::Wait(at) => {
                         let wake = self.started.checked_add(Duration::from(at)).unwrap_or(until);
-                        (core.wants_items(), wake.min(until))
+                        (core.wants_input(), wake.min(until))
                     }
-                    Polled::NeedInput => (core.wants_items(), until),
+                    Polled::NeedInput => (core.wants_input(), until),
                 }
             };
             if self.wait(wanted, wake).is_err() && Instant::now() >= until {
@@ -169,35 +162,40 @@ impl<E> Flow<E> {
     /// Returns at once, also while another thread waits.
     pub fn close(&self) {
         *self.open.lock() = None;
-        self.core.lock().rewriter.cancel(Cancel::Drop);
+        self.core.lock().close();
     }
 
     /// Stops pacing what is queued at present.
     pub fn flush(&self) {
-        self.core.lock().rewriter.flush();
+        self.core.lock().flush();
         // If a word is waiting already, nobody has to be told twice.
         let _ = self.waker.try_send(());
     }
 
     /// Counters of the engine.
     pub fn stats(&self) -> Stats {
-        self.core.lock().rewriter.stats()
+        self.core.lock().stats()
     }
 
     /// Reads what is known of the answer: usage, verdict, tool calls.
     pub fn with_answer<T>(&self, read: impl FnOnce(&Rewriter, &Answer) -> T) -> T {
-        let core = self.core.lock();
-        read(&core.rewriter, core.rewriter.answer())
+        self.core.lock().with_answer(read)
     }
 
     fn now(&self) -> Nanos {
         Nanos::from(self.started.elapsed())
     }
 
-    fn take(&self, core: &mut Core<E>, item: Item<E>) {
+    fn take(&self, core: &mut Inline<E>, item: Item<E>) {
         self.in_flight.fetch_sub(item.what.bytes(), Ordering::AcqRel);
         let _ = self.took.try_send(());
-        core.take(item);
+        match item.what {
+            What::Bytes(bytes) => core.bytes(item.at, &bytes),
+            What::Line(line) => core.line(item.at, &line),
+            What::Event(name, data) => core.event(item.at, &name, &data),
+            What::Finished => core.finish(item.at),
+            What::Failed(error) => core.fail(error),
+        }
     }
 
     /// Waits for an item, a word, the close, or the time; `Err` when the time came.
@@ -209,7 +207,7 @@ impl<E> Flow<E> {
                 let mut core = self.core.lock();
                 match item {
                     Ok(item) => self.take(&mut core, item),
-                    Err(_) => core.end(self.now()),
+                    Err(_) => core.finish(self.now()),
                 }
                 Ok(())
             }
@@ -226,63 +224,28 @@ enum Polled<E> {
     NeedInput,
 }
 
-impl<E> Core<E> {
-    fn wants_items(&self) -> bool {
-        !self.ended && self.rewriter.wants_input()
-    }
-
-    fn take(&mut self, item: Item<E>) {
-        let at = item.at;
-        let pushed = match item.what {
-            What::Bytes(bytes) => self.rewriter.push(at, &bytes),
-            What::Line(line) => self.rewriter.push_line(at, &line),
-            What::Event(name, data) => self.rewriter.push_event(at, &name, &data),
-            What::Finished => {
-                self.end(at);
-                return;
-            }
-            What::Failed(error) => {
-                self.error = Some(error);
-                self.ended = true;
-                self.rewriter.cancel(Cancel::Flush);
-                return;
-            }
-        };
-        // The rewriter was asked before whether it wants input, so it has taken it; if that ended it, what had
-        // arrived still comes out, and then the fault.
-        self.ended |= pushed.is_err();
-    }
-
-    fn end(&mut self, at: Nanos) {
-        if !self.ended {
-            self.ended = true;
-            self.rewriter.finish(at);
-        }
-    }
-
-    fn poll(&mut self, now: Nanos) -> Polled<E> {
-        let step = match self.rewriter.poll(now) {
-            Rewritten::Bytes(bytes) => Step::Bytes(bytes.to_vec()),
-            Rewritten::Object { number, name, data, changed, done } => Step::Object(OwnedObject {
-                number,
-                name: name.to_owned(),
-                data: data.to_owned(),
-                changed,
-                done,
-            }),
-            Rewritten::Piece(piece) => Step::Piece(piece.into()),
-            Rewritten::Other { name, data } => Step::Other(name.to_owned(), data.to_owned()),
-            Rewritten::Event(event) => Step::Event(event),
-            Rewritten::Wait(at) => return Polled::Wait(at),
-            Rewritten::NeedInput => return Polled::NeedInput,
-            Rewritten::Finished => match (self.error.take(), self.rewriter.take_fault()) {
-                (Some(error), _) => Step::Failed(error),
-                (None, Some(fault)) => Step::Fault(fault),
-                (None, None) => Step::Finished,
-            },
-        };
-        Polled::Step(step)
-    }
+fn polled<E>(core: &mut Inline<E>) -> Polled<E> {
+    let step = match core.poll(core.now()) {
+        Rewritten::Bytes(bytes) => Step::Bytes(bytes.to_vec()),
+        Rewritten::Object { number, name, data, changed, done } => Step::Object(OwnedObject {
+            number,
+            name: name.to_owned(),
+            data: data.to_owned(),
+            changed,
+            done,
+        }),
+        Rewritten::Piece(piece) => Step::Piece(piece.into()),
+        Rewritten::Other { name, data } => Step::Other(name.to_owned(), data.to_owned()),
+        Rewritten::Event(event) => Step::Event(event),
+        Rewritten::Wait(at) => return Polled::Wait(at),
+        Rewritten::NeedInput => return Polled::NeedInput,
+        Rewritten::Finished => match core.end() {
+            End::Failed(error) => Step::Failed(error),
+            End::Fault(fault) => Step::Fault(fault),
+            End::Finished => Step::Finished,
+        },
+    };
+    Polled::Step(step)
 }
 
 impl From<Piece<'_>> for OwnedPiece {

@@ -67,6 +67,11 @@ impl Framer {
         Some(held)
     }
 
+    /// The framing, once it is known and nothing is held back any more: then items need not go through here.
+    pub fn settled(&self) -> Option<Framing> {
+        self.framing.filter(|_| self.started && self.held.is_none())
+    }
+
     /// The framing, once it is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing

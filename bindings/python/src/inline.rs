@@ -1,0 +1,342 @@
+//! A stream that is read where it is consumed: in the caller's thread, or in an event loop.
+
+use crate::engine::{Event, Piece};
+use crate::flow::{fault, options};
+use crate::form::{Form, Originals, item, lock};
+use crate::known::{Asked, Known};
+use crate::source::{Given, Intake, is_line};
+use crate::{PENDING, error, params};
+use decluster::wire::Answer;
+use decluster::{Nanos, Rewriter, Rewritten};
+use decluster_runtime::{End, OwnedObject, OwnedPiece};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyIterator};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Opens a stream without a reader. `mode` is `bytes`, `pieces` or `pieces+events`.
+#[pyfunction]
+#[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
+pub(crate) fn open_inline(
+    py: Python<'_>,
+    mode: &str,
+    framing: Option<&str>,
+    dialect: Option<&str>,
+    parameters: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Inline, Known)> {
+    let config = params::config(py, parameters)?;
+    let options = options(mode, dialect)?;
+    let engine = decluster_runtime::Inline::new(&config, options)
+        .map_err(|e| error(py, "ConfigError", &e))?;
+    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), due: None };
+    let state = Arc::new(Mutex::new(state));
+    let reading = Reading { intake: Intake::new(framing)?, count: 0 };
+    let known = Known::new(Shared(Arc::clone(&state)));
+    let given = (!options.pieces).then(Originals::default);
+    Ok((Inline { reading: Mutex::new(reading), state, given }, known))
+}
+
+/// Both ends of a stream.
+#[pyclass(frozen, module = "decluster._core")]
+pub(crate) struct Inline {
+    /// Held while an item is taken in, and by `pull` until it has one to give. Python code may run meanwhile, so
+    /// whoever waits for it must let others run.
+    reading: Mutex<Reading>,
+    /// Held for moments, in which no Python code runs.
+    state: Arc<Mutex<State>>,
+    /// Where the source's own items are kept, if they are needed again.
+    given: Option<Originals>,
+}
+
+struct Reading {
+    intake: Intake,
+    /// How many events came in.
+    count: u64,
+}
+
+struct State {
+    engine: decluster_runtime::Inline<PyErr>,
+    form: Option<Form>,
+    /// What came out and was not taken.
+    lines: VecDeque<Py<PyAny>>,
+    /// The beginning of a line whose end has not come: an event need not end with its line.
+    begun: Vec<u8>,
+    /// When the next item is due, as far as the last poll could say.
+    due: Option<Nanos>,
+}
+
+#[pymethods]
+impl Inline {
+    /// The next item, reading from the iterator where nothing is due; `None` at the end. Raises the iterator's
+    /// own error after all that had arrived before it, but an interrupt at once.
+    fn pull(
+        &self,
+        py: Python<'_>,
+        iterator: &Bound<'_, PyIterator>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut iterator = iterator.clone();
+        loop {
+            match self.turn(py) {
+                Turn::Item(item) => return Ok(Some(item)),
+                Turn::Object(event) => {
+                    return self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event));
+                }
+                Turn::Raise(error) => return Err(error),
+                Turn::Finished => return Ok(None),
+                Turn::Pending { wants_input: true } => match iterator.next() {
+                    Some(Ok(item)) => {
+                        if let Err(error) = self.take(&mut reading, &item) {
+                            lock(&self.state).engine.fail(error);
+                        }
+                    }
+                    Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
+                        self.end(&mut reading, Some(error));
+                    }
+                    Some(Err(error)) => return Err(error),
+                    None => self.end(&mut reading, None),
+                },
+                Turn::Pending { wants_input: false } => {
+                    let wait = self.wait().map_or(SLICE, |wait| wait.min(SLICE));
+                    #[expect(
+                        clippy::disallowed_methods,
+                        reason = "the caller's thread is the one that waits"
+                    )]
+                    py.detach(|| std::thread::sleep(wait));
+                    py.check_signals()?;
+                }
+            }
+        }
+    }
+
+    /// What is due: an item, `PENDING`, or `None` at the end. Raises as `pull`.
+    fn poll(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        match self.turn(py) {
+            Turn::Item(item) => Ok(Some(item)),
+            Turn::Object(event) => self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event)),
+            Turn::Raise(error) => Err(error),
+            Turn::Finished => Ok(None),
+            Turn::Pending { .. } => PENDING.get(py).map(Some),
+        }
+    }
+
+    /// After `PENDING`: in how many seconds something is due; `None` if nothing is before there is input.
+    fn due(&self) -> Option<f64> {
+        self.wait().map(|wait| wait.as_secs_f64())
+    }
+
+    /// Takes in one item of the source; says whether the next is wanted.
+    fn push(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.take(&mut reading, item)?;
+        drop(reading);
+        Ok(self.wants_input())
+    }
+
+    /// Whether there is room for more, and anyone to take it.
+    #[getter]
+    fn wants_input(&self) -> bool {
+        lock(&self.state).engine.wants_input()
+    }
+
+    /// No more input is taken: the source ended or the stream was closed.
+    #[getter]
+    fn ended(&self) -> bool {
+        lock(&self.state).engine.has_ended()
+    }
+
+    /// The source ended.
+    fn finish(&self, py: Python<'_>) {
+        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.end(&mut reading, None);
+    }
+
+    /// The source raised.
+    fn fail(&self, py: Python<'_>, error: Bound<'_, PyAny>) {
+        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.end(&mut reading, Some(PyErr::from_value(error)));
+    }
+
+    /// Ends the stream; what is queued is dropped.
+    fn close(&self) {
+        let dropped = {
+            let mut state = lock(&self.state);
+            state.engine.close();
+            state.begun.clear();
+            std::mem::take(&mut state.lines)
+        };
+        drop(dropped);
+        if let Some(given) = &self.given {
+            given.clear();
+        }
+    }
+
+    /// Stops pacing what is queued at present.
+    fn flush(&self) {
+        lock(&self.state).engine.flush();
+    }
+}
+
+/// What a poll found.
+enum Turn {
+    Item(Py<PyAny>),
+    Object(OwnedObject),
+    Pending { wants_input: bool },
+    Raise(PyErr),
+    Finished,
+}
+
+impl Inline {
+    fn turn(&self, py: Python<'_>) -> Turn {
+        lock(&self.state).turn(py)
+    }
+
+    fn take(&self, reading: &mut Reading, given: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some((bytes, form)) = reading.intake.settled(given) {
+            lock(&self.state).push(bytes, form);
+            return Ok(());
+        }
+        match reading.intake.take(given)? {
+            Given::Items(items) => self.push_all(reading, items),
+            Given::Event(name, json) => {
+                if let Some(kept) = &self.given {
+                    kept.keep(reading.count, given);
+                }
+                reading.count += 1;
+                let mut state = lock(&self.state);
+                let now = state.engine.now();
+                state.engine.event(now, &name, &json);
+            }
+        }
+        Ok(())
+    }
+
+    fn push_all(&self, reading: &Reading, items: impl IntoIterator<Item = Vec<u8>>) {
+        let Some(form) = reading.intake.form() else { return };
+        let mut state = lock(&self.state);
+        for item in items {
+            state.push(&item, form);
+        }
+    }
+
+    fn end(&self, reading: &mut Reading, error: Option<PyErr>) {
+        let held = reading.intake.finish();
+        self.push_all(reading, held);
+        let mut state = lock(&self.state);
+        if let Some(error) = error {
+            state.engine.fail(error);
+        } else {
+            let now = state.engine.now();
+            state.engine.finish(now);
+        }
+    }
+
+    fn wait(&self) -> Option<Duration> {
+        let state = lock(&self.state);
+        let (due, now) = (state.due?, state.engine.now());
+        Some(Duration::from_nanos(due.0.saturating_sub(now.0)))
+    }
+}
+
+impl State {
+    fn push(&mut self, bytes: &[u8], form: Form) {
+        self.form.get_or_insert(form);
+        let now = self.engine.now();
+        if is_line(form.framing, bytes) {
+            self.engine.line(now, bytes);
+        } else {
+            self.engine.bytes(now, bytes);
+        }
+    }
+
+    fn turn(&mut self, py: Python<'_>) -> Turn {
+        if let Some(line) = self.lines.pop_front() {
+            return Turn::Item(line);
+        }
+        loop {
+            let now = self.engine.now();
+            let found = match self.engine.poll(now) {
+                Rewritten::Bytes(bytes) => {
+                    let Some(ends) = self.form.and_then(Form::lines) else {
+                        return Turn::Item(item(py, bytes, self.form));
+                    };
+                    split(py, bytes, ends, self.form, &mut self.begun, &mut self.lines);
+                    match self.lines.pop_front() {
+                        Some(line) => return Turn::Item(line),
+                        None => continue,
+                    }
+                }
+                Rewritten::Object { number, name, data, changed, done } => {
+                    let (name, data) = (name.to_owned(), data.to_owned());
+                    return Turn::Object(OwnedObject { number, name, data, changed, done });
+                }
+                Rewritten::Piece(piece) => {
+                    Py::new(py, Piece::from(OwnedPiece::from(piece))).map(Py::into_any)
+                }
+                Rewritten::Other { name, data } => {
+                    Py::new(py, Event::new(name.to_owned(), data.to_owned())).map(Py::into_any)
+                }
+                Rewritten::Event(event) => Py::new(py, Event::from(event)).map(Py::into_any),
+                Rewritten::Wait(at) => {
+                    self.due = Some(at);
+                    return Turn::Pending { wants_input: self.engine.wants_input() };
+                }
+                Rewritten::NeedInput => {
+                    self.due = None;
+                    return Turn::Pending { wants_input: self.engine.wants_input() };
+                }
+                Rewritten::Finished if !self.begun.is_empty() => {
+                    let begun = std::mem::take(&mut self.begun);
+                    return Turn::Item(item(py, &begun, self.form));
+                }
+                Rewritten::Finished => {
+                    return match self.engine.end() {
+                        End::Failed(error) => Turn::Raise(error),
+                        End::Fault(found) => Turn::Raise(fault(py, &found)),
+                        _ => Turn::Finished,
+                    };
+                }
+            };
+            return found.map_or_else(Turn::Raise, Turn::Item);
+        }
+    }
+}
+
+/// Cuts what came out into lines; the last, if its end has not come, is `begun`.
+fn split(
+    py: Python<'_>,
+    bytes: &[u8],
+    ends: bool,
+    form: Option<Form>,
+    begun: &mut Vec<u8>,
+    lines: &mut VecDeque<Py<PyAny>>,
+) {
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if !line.ends_with(b"\n") {
+            begun.extend_from_slice(line);
+            continue;
+        }
+        let cut = usize::from(!ends);
+        if begun.is_empty() {
+            lines.push_back(item(py, &line[..line.len() - cut], form));
+        } else {
+            begun.extend_from_slice(line);
+            lines.push_back(item(py, &begun[..begun.len() - cut], form));
+            begun.clear();
+        }
+    }
+}
+
+struct Shared(Arc<Mutex<State>>);
+
+impl Asked for Shared {
+    fn ask(&self, _py: Python<'_>, read: &mut (dyn FnMut(&Rewriter, &Answer) + Send)) {
+        lock(&self.0).engine.with_answer(read);
+    }
+}
+
+/// How long one wait may last before Python gets a look at its signals.
+const SLICE: Duration = Duration::from_millis(50);

@@ -1,0 +1,103 @@
+//! What is known of a stream while it runs and after.
+
+use crate::body::tokens_dict;
+use crate::engine::stats_dict;
+use decluster::Rewriter;
+use decluster::wire::{Answer, Dialect, Verdict};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A stream that can be asked.
+pub(crate) trait Asked: Send + Sync {
+    /// Reads what is known now.
+    fn ask(&self, py: Python<'_>, read: &mut (dyn FnMut(&Rewriter, &Answer) + Send));
+}
+
+/// What is known of a stream so far.
+#[pyclass(frozen, module = "decluster._core")]
+pub(crate) struct Known {
+    stream: Box<dyn Asked>,
+}
+
+#[pymethods]
+impl Known {
+    /// Counters so far.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (stats, counts, dialect) = self.ask(py, |rewriter, answer| {
+            let counts = [answer.events, answer.comments, answer.repairs, answer.malformed];
+            (rewriter.stats(), counts, rewriter.dialect().map(Dialect::name))
+        })?;
+        let stats = stats_dict(py, &stats)?;
+        stats.set_item("dialect", dialect)?;
+        stats.set_item("paced", dialect.is_some())?;
+        for (name, count) in ["events", "comments", "repairs", "malformed"].iter().zip(counts) {
+            stats.set_item(name, count)?;
+        }
+        Ok(stats)
+    }
+
+    fn dialect(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        self.ask(py, |rewriter, _| rewriter.dialect().map(Dialect::name))
+    }
+
+    /// The last usage object, as JSON.
+    fn usage(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, |_, answer| answer.usage.clone())
+    }
+
+    /// The same in one meaning for all providers.
+    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        tokens_dict(py, self.ask(py, |_, answer| answer.tokens())?)
+    }
+
+    fn verdict(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        self.ask(py, |_, answer| answer.verdict.map(Verdict::name))
+    }
+
+    /// Why, where the verdict alone does not tell.
+    fn reason(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, |_, answer| answer.reason.clone())
+    }
+
+    /// Whether this is a stream that decluster reads: none as long as that cannot be said. False for one of
+    /// no known dialect, and for one that is not of the dialect that was named.
+    fn recognised(&self, py: Python<'_>) -> PyResult<Option<bool>> {
+        self.ask(py, |rewriter, answer| match rewriter.dialect() {
+            None if rewriter.is_finished() => {
+                (answer.events > 0 || answer.verdict == Some(Verdict::Failed)).then_some(false)
+            }
+            None => (answer.events >= ENOUGH_EVENTS).then_some(false),
+            Some(_) => {
+                let something = rewriter.stats().deltas > 0
+                    || !answer.choices.is_empty()
+                    || answer.usage.is_some()
+                    || answer.error.is_some();
+                if something {
+                    Some(true)
+                } else {
+                    (rewriter.is_finished() && answer.events > 0).then_some(false)
+                }
+            }
+        })
+    }
+}
+
+impl Known {
+    pub(crate) fn new(stream: impl Asked + 'static) -> Self {
+        Self { stream: Box::new(stream) }
+    }
+
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl Fn(&Rewriter, &Answer) -> T + Send + Sync,
+    ) -> PyResult<T> {
+        let mut found = None;
+        self.stream.ask(py, &mut |rewriter, answer| found = Some(read(rewriter, answer)));
+        // `ask` calls what it is given.
+        found.ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err("the stream does not answer"))
+    }
+}
+
+/// A dialect that has not shown itself after so many events is none that is known.
+const ENOUGH_EVENTS: u64 = 3;
