@@ -47,6 +47,8 @@ test-rust:
 test-python: $(VENV)/.installed-test
 	$(BIN)/pytest
 
+# Of the interpreter in the environment; without asking whether there is a newer pyright.
+PYRIGHT := PATH="$(CURDIR)/$(BIN):$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 pyright
 lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml --check
@@ -55,8 +57,9 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check python tests/python benches
 	$(BIN)/ruff check python tests/python benches
 	$(BIN)/mypy
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/stubtest decluster --allowlist tests/python/stubtest.allow
+	$(PYRIGHT) --warnings
+	told=$$($(PYRIGHT) --ignoreexternal --verifytypes decluster) || { echo "$$told"; exit 1; }
+	$(BIN)/stubtest decluster --concise --allowlist tests/python/stubtest.allow
 
 ## Format everything.
 fmt: $(VENV)/.installed-test

@@ -25,7 +25,7 @@ class Source:
     """An iterator of lines, chunks or events, with the response behind it where there is one."""
 
     def __init__(self, source: Any, closer: Callable[[], object] | None) -> None:
-        self.passed_on = _passed_on(source)
+        self.passed_on: Any = _passed_on(source)
         self.iterator: Iterator[Any]
         if _has_lines(source):
             self.iterator, self._response = iter(source.iter_lines()), source
@@ -78,7 +78,7 @@ class AsyncSource:
     """An async iterator of lines, chunks or events."""
 
     def __init__(self, source: Any, closer: Callable[[], object] | None) -> None:
-        self.passed_on = _passed_on(source)
+        self.passed_on: Any = _passed_on(source)
         opened = source
         if callable(getattr(source, "aiter_lines", None)):
             opened = source.aiter_lines()
@@ -104,14 +104,15 @@ class AsyncSource:
 
 
 def _refuse(source: Any) -> None:
+    given = type(source).__name__
     if isinstance(source, (str, bytes, bytearray, memoryview)):
         raise TypeError(
-            f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            f"a {given} is not a stream: give an iterable of lines or chunks, "
             "such as response.iter_lines()"
         )
     if isinstance(source, Mapping):
         raise TypeError(
-            f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
+            f"a {given} is a finished answer, not a stream: ask for stream=True "
             'and give response.iter_lines(), or of boto3 response["stream"]; '
             "usage() reads finished answers"
         )
@@ -124,7 +125,7 @@ def _refuse(source: Any) -> None:
         return
     if not isinstance(source, Iterable):
         raise TypeError(
-            f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            f"{given} is not a stream: give an iterable of lines or chunks, "
             "or a response that has iter_lines()"
         )
 

@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 import decluster
+from decluster._types import CollectOptions, Options, Parameters
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
@@ -77,3 +78,18 @@ def test_help_names_the_verbs_before_anything_else() -> None:
     begin = told[: told.index("PACKAGE CONTENTS")]
     for verb in ("wrap", "pieces", "blocks", "collect", "usage"):
         assert f"`{verb}(" in begin
+
+
+def test_type_checkers_know_all_that_the_verbs_take_by_name() -> None:
+    for verb, known in (
+        (decluster.wrap, Options),
+        (decluster.pieces, Options),
+        (decluster.blocks, Options),
+        (decluster.collect, CollectOptions),
+    ):
+        named = {
+            name
+            for name, parameter in inspect.signature(verb).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "events"
+        }
+        assert named | set(Parameters.__annotations__) == set(known.__annotations__)
