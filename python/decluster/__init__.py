@@ -22,7 +22,9 @@ The verbs; `help(decluster.wrap)` and so on say what they take:
 - `collect(source)`: all of it, unpaced, as an `Answer`;
 - `usage(body)`: what a finished response cost.
 
-A source is an iterable of lines, chunks or parsed events, or a response that has `iter_lines()`.
+A source is an iterable of lines, chunks or parsed events, a response of an HTTP client, or an SDK's
+stream. Where it is async, so is what comes back: an `AsyncStream` in place of a `Stream`.
+
 `print(*decluster.PARAMETERS, sep="\\n")` lists what else the verbs can be told, `PRESETS` and
 `PROFILES` what has a name. For text alone there is `Segmenter`, for a clock of your own `Engine`.
 """
@@ -45,7 +47,18 @@ from ._core import (
     Wait,
     __version__,
 )
-from ._errors import BodyError, ConfigError, DeclusterError, Finished, Full, TooLarge
+from ._errors import (
+    BodyError,
+    ConfigError,
+    DeclusterError,
+    Finished,
+    Full,
+    ReasoningBudgetExceeded,
+    StreamError,
+    TooLarge,
+    UsageError,
+)
+from ._published import config_from
 from ._stream import Stream
 from ._types import Dialect, Framing, Parameters, Verdict
 from ._usage import Tokens, Usage, usage
@@ -74,16 +87,20 @@ __all__ = [
     "Parameters",
     "Piece",
     "Preset",
+    "ReasoningBudgetExceeded",
     "Segmenter",
     "Stream",
+    "StreamError",
     "Tokens",
     "TooLarge",
     "Usage",
+    "UsageError",
     "Verdict",
     "Wait",
     "__version__",
     "blocks",
     "collect",
+    "config_from",
     "pieces",
     "usage",
     "wrap",

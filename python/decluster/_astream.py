@@ -20,8 +20,9 @@ S = TypeVar("S", bound="AsyncStream[Any]")
 class AsyncStream(Told, Generic[T]):
     """A paced stream: an async iterator, an async context manager, and what is known about it.
 
-    `anext` may be called by several tasks of one event loop. Nothing is read before the first. An
-    `anext` that is cancelled loses nothing: the next one goes on where it was.
+    The verbs give it for an async source. `anext` may be called by several tasks of one event loop.
+    Nothing is read before the first. An `anext` that is cancelled loses nothing: the next one goes
+    on where it was.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class AsyncStream(Told, Generic[T]):
             if item is PENDING:
                 item = await (self._next_of_reader() if self._turn is None else self._read_here())
         except Exception:
-            await self._finish()
+            await self.aclose()
             raise
         if self._unsure:
             self._warn_of_bypass()

@@ -24,7 +24,8 @@ S = TypeVar("S", bound="Stream[Any]")
 class Stream(Told, Generic[T]):
     """A paced stream: an iterator, a context manager, and what is known about it.
 
-    `next` may be called from several threads. Nothing is read before the first `next`.
+    The verbs give it for a sync source. `next` may be called from several threads. Nothing is read
+    before the first `next`.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Stream(Told, Generic[T]):
             item = self._next_of_reader() if self._pull is None else self._pull()
         except BaseException as error:
             if isinstance(error, Exception):
-                self._finish()
+                self._abandon()
             raise
         if self._unsure:
             self._warn_of_bypass()

@@ -74,8 +74,7 @@ def main() -> None:
     assert Path(decluster.__file__).is_relative_to(sys.prefix), decluster.__file__
     assert decluster.__version__ == importlib.metadata.version("decluster") == version
     check_wrapped(list(decluster.wrap(lines())))
-    if hasattr(decluster, "AsyncWrappedStream"):
-        check_wrapped(asyncio.run(wrapped_in_time()))
+    check_wrapped(asyncio.run(wrapped_in_time()))
     assert decluster.collect(lines()).output == "".join(TEXTS)
     assert load_bursts()
     check_command(version)

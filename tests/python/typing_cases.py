@@ -250,3 +250,8 @@ def a_sync_stream_is_not_awaited(lines: list[str]) -> None:
     assert_type(answer.output, str)
     assert_type(answer.verdict, Verdict | None)
     assert_type(answer.tokens, Tokens | None)
+
+
+def published_names_are_parameters(lines: list[str], settings: dict[str, Any]) -> None:
+    assert_type(decluster.wrap(lines, **decluster.config_from(settings)), Stream[str])
+    assert_type(decluster.collect(lines, **decluster.config_from(settings)), Answer)
