@@ -33,10 +33,9 @@ def main() -> None:
     version = check_wheel(wheel)
     check_sdist(sdist, version)
     found = interpreters(names)
-    print("the sdist is built ...", flush=True)
     try_out(sys.executable, version, sdist)
     for python in found.values():
-        try_out(python, version, "--no-index", "--no-deps", wheel)
+        try_out(python, version, wheel, "--no-index", "--no-deps")
     for missing in VERSIONS:
         if missing not in found:
             print("not tried, since there is none here: CPython {}.{}".format(*missing))
@@ -153,17 +152,13 @@ def interpreters(names: Iterable[str]) -> dict[tuple[int, int], str]:
     return dict(sorted(found.items()))
 
 
-def try_out(python: str, version: str, *install: str | Path) -> None:
+def try_out(python: str, version: str, built: Path, *options: str) -> None:
     """Installs into a fresh environment, away from the repository, and uses it there."""
     with tempfile.TemporaryDirectory() as place:
         run(python, "-m", "venv", f"{place}/venv", cwd=place)
         inside = f"{place}/venv/bin/python"
-        run(inside, "-m", "pip", "install", "--quiet", *(absolute(it) for it in install), cwd=place)
-        print(run(inside, "-I", SMOKE, version, cwd=place), end="", flush=True)
-
-
-def absolute(argument: str | Path) -> str:
-    return str(argument.resolve()) if isinstance(argument, Path) else argument
+        run(inside, "-m", "pip", "install", "--quiet", *options, built.resolve(), cwd=place)
+        print(f"{built.name}:", run(inside, "-I", SMOKE, version, cwd=place).strip(), flush=True)
 
 
 def run(*command: str | Path, cwd: str | None = None, stderr: int | None = None) -> str:
