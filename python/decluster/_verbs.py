@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -15,6 +16,7 @@ from ._types import (
     AnyAsyncSource,
     AnyEvent,
     AnySource,
+    AsyncContentSource,
     AsyncLineSource,
     CollectOptions,
     Dialect,
@@ -26,7 +28,10 @@ from ._types import (
 )
 from ._usage import Tokens, tokens_of
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    # At run time, too: frameworks look at annotations.
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T", str, bytes)
@@ -73,7 +78,9 @@ def wrap(source: Iterable[T], **options: Unpack[Options]) -> Stream[T]: ...
 @overload
 def wrap(source: Iterable[E], **options: Unpack[Options]) -> Stream[E]: ...
 @overload
-def wrap(source: AsyncLineSource, **options: Unpack[Options]) -> AsyncStream[bytes]: ...
+def wrap(source: AsyncLineSource[T_co], **options: Unpack[Options]) -> AsyncStream[T_co]: ...
+@overload
+def wrap(source: AsyncContentSource, **options: Unpack[Options]) -> AsyncStream[bytes]: ...
 @overload
 def wrap(source: AsyncIterable[T], **options: Unpack[Options]) -> AsyncStream[T]: ...
 @overload

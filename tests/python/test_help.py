@@ -8,6 +8,8 @@ import inspect
 import pkgutil
 import pydoc
 import re
+import sys
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -71,6 +73,12 @@ def test_a_public_function_says_what_it_does() -> None:
         value = vars(decluster)[name]
         if inspect.isfunction(value):
             assert value.__doc__, name
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="typing has no Unpack")
+@pytest.mark.parametrize("verb", ["wrap", "pieces", "blocks", "collect", "usage", "config_from"])
+def test_annotations_can_be_read_at_run_time(verb: str) -> None:
+    assert "return" in typing.get_type_hints(getattr(decluster, verb))
 
 
 def test_help_names_the_verbs_before_anything_else() -> None:

@@ -6,7 +6,7 @@ A line that must not be accepted says so to both; a comment that nothing needs i
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import aiohttp
 import anthropic
@@ -46,6 +46,7 @@ class OwnResponse:
 
 def lines_and_chunks_stay_what_they_are(
     texts: list[str],
+    known: list[Literal["data: {}", ""]],
     chunks: list[bytes],
     made: Iterator[str],
     generated: Generator[bytes, Any, Any],
@@ -55,6 +56,9 @@ def lines_and_chunks_stay_what_they_are(
     assert_type(decluster.wrap(made), Stream[str])
     assert_type(decluster.wrap(generated), Stream[bytes])
     assert_type(decluster.wrap(line for line in texts), Stream[str])
+    # What comes out is cut elsewhere: not these very strings.
+    assert_type(decluster.wrap(("data: {}", "")), Stream[str])
+    assert_type(decluster.wrap(known), Stream[str])
     assert_type(next(decluster.wrap(texts)), str)
     for line in decluster.wrap(texts):
         assert_type(line, str)
@@ -101,10 +105,12 @@ def sdk_streams(
     chat: openai.Stream[ChatCompletionChunk],
     responses: openai.Stream[ResponseStreamEvent],
     messages: anthropic.Stream[RawMessageStreamEvent],
+    raw: openai.APIResponse[str],
 ) -> None:
     assert_type(decluster.wrap(chat), Stream[ChatCompletionChunk])
     assert_type(decluster.wrap(responses), Stream[ResponseStreamEvent])
     assert_type(decluster.wrap(messages), Stream[RawMessageStreamEvent])
+    assert_type(decluster.wrap(raw), Stream[str])
     for chunk in decluster.wrap(chat):
         assert_type(chunk.choices[0].delta.content, str | None)
     assert_type(decluster.wrap(chat).response, Any)  # what else the stream has
@@ -204,10 +210,12 @@ async def async_sdk_streams(
     chat: openai.AsyncStream[ChatCompletionChunk],
     responses: openai.AsyncStream[ResponseStreamEvent],
     messages: anthropic.AsyncStream[RawMessageStreamEvent],
+    raw: openai.AsyncAPIResponse[str],
 ) -> None:
     assert_type(decluster.wrap(chat), AsyncStream[ChatCompletionChunk])
     assert_type(decluster.wrap(responses), AsyncStream[ResponseStreamEvent])
     assert_type(decluster.wrap(messages), AsyncStream[RawMessageStreamEvent])
+    assert_type(decluster.wrap(raw), AsyncStream[str])
     async for chunk in decluster.wrap(chat):
         assert_type(chunk.choices[0].delta.content, str | None)
     assert_type(await decluster.collect(messages), Answer)
