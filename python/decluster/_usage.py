@@ -14,7 +14,10 @@ from ._errors import BodyError
 
 @dataclass(frozen=True)
 class Tokens:
-    """What an answer cost in tokens. `None` is what the provider does not say."""
+    """What an answer cost in tokens. `None` is what the provider does not say.
+
+    `input` contains `cached_input` and `cache_write`; `output` contains `reasoning` and `visible`.
+    """
 
     input: int | None = None
     """All of the input, also what was read from a cache or written to one."""

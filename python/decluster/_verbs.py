@@ -41,7 +41,11 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True)
 class Answer:
-    """A stream read to its end. `reasoning` and `output` are those of choice 0."""
+    """A stream read to its end. `reasoning` and `output` are those of choice 0.
+
+    `verdict` says how the stream ended, `finish` why the model stopped, in the provider's own word.
+    `usage` is the provider's own object, `tokens` the same in one meaning for all providers.
+    """
 
     reasoning: str
     output: str
