@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from ._core import PENDING, Inline, Known
 from ._source import AsyncSource
-from ._told import Told
+from ._told import PassesOn, Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="AsyncStream[Any]")
@@ -33,7 +33,7 @@ class AsyncStream(Told, Generic[T]):
         background: bool,
         otherwise: str,
     ) -> None:
-        super().__init__(known, source.passed_on, otherwise)
+        super().__init__(known, otherwise)
         self._hub = _Hub(inline)
         self._source = source
         self._reader: asyncio.Task[None] | None = None
@@ -137,6 +137,10 @@ class AsyncStream(Told, Generic[T]):
                 await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
         elif first:
             await _close(self._source)
+
+
+class AsyncSdkStream(PassesOn, AsyncStream[T]):
+    """Around an SDK's stream."""
 
 
 class _Hub:

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ._astream import AsyncStream
+from ._astream import AsyncSdkStream, AsyncStream
 from ._core import Collector, Event, Piece, open_flow, open_inline
 from ._source import AsyncSource, Source, open_source
-from ._stream import Stream
+from ._stream import SdkStream, Stream
+from ._told import PassesOn
 from ._types import (
     AnyAsyncSource,
     AnyEvent,
@@ -288,16 +289,24 @@ def _open(
     parameters: Parameters,
 ) -> Stream[Any] | AsyncStream[Any]:
     opened = open_source(source, closer)
-    if how.mode != "bytes":
-        opened.passed_on = None
+    given = opened.passed_on if how.mode == "bytes" else None
     said: Any = {"framing": how.framing, "dialect": how.dialect, **parameters}
-    if background and isinstance(opened, Source):
-        flow, feed, known = open_flow(how.mode, **said)
-        return Stream(flow, feed, known, opened, how.otherwise)
-    inline, known = open_inline(how.mode, **said)
+    stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):
-        return Stream(inline, None, known, opened, how.otherwise)
-    return AsyncStream(inline, known, opened, background, how.otherwise)
+        of = Stream if given is None else SdkStream
+        if background:
+            flow, feed, known = open_flow(how.mode, **said)
+            stream = of(flow, feed, known, opened, how.otherwise)
+        else:
+            inline, known = open_inline(how.mode, **said)
+            stream = of(inline, None, known, opened, how.otherwise)
+    else:
+        inline, known = open_inline(how.mode, **said)
+        of_async = AsyncStream if given is None else AsyncSdkStream
+        stream = of_async(inline, known, opened, background, how.otherwise)
+    if isinstance(stream, PassesOn):
+        stream._given = given
+    return stream
 
 
 NOTHING_KNOWN = "nothing of it is known"

@@ -314,12 +314,11 @@ fn split(
     begun: &mut Vec<u8>,
     lines: &mut VecDeque<Py<PyAny>>,
 ) {
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        if !line.ends_with(b"\n") {
-            begun.extend_from_slice(line);
-            continue;
-        }
-        let cut = usize::from(!ends);
+    let mut start = 0;
+    let cut = usize::from(!ends);
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        let line = &bytes[start..=end];
+        start = end + 1;
         if begun.is_empty() {
             lines.push_back(item(py, &line[..line.len() - cut], form));
         } else {
@@ -328,6 +327,7 @@ fn split(
             begun.clear();
         }
     }
+    begun.extend_from_slice(&bytes[start..]);
 }
 
 struct Shared(Arc<Mutex<State>>);
