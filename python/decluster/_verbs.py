@@ -293,7 +293,7 @@ def _open(
     said: Any = {"framing": how.framing, "dialect": how.dialect, **parameters}
     stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):
-        of = Stream if given is None else SdkStream
+        of: type[Stream[Any]] = Stream if given is None else SdkStream
         if background:
             flow, feed, known = open_flow(how.mode, **said)
             stream = of(flow, feed, known, opened, how.otherwise)
@@ -302,7 +302,7 @@ def _open(
             stream = of(inline, None, known, opened, how.otherwise)
     else:
         inline, known = open_inline(how.mode, **said)
-        of_async = AsyncStream if given is None else AsyncSdkStream
+        of_async: type[AsyncStream[Any]] = AsyncStream if given is None else AsyncSdkStream
         stream = of_async(inline, known, opened, background, how.otherwise)
     if isinstance(stream, PassesOn):
         stream._given = given
