@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from ._astream import AsyncSdkStream, AsyncStream
 from ._core import Collector, Event, Piece, open_flow, open_inline
@@ -293,7 +293,7 @@ def _open(
     said: Any = {"framing": how.framing, "dialect": how.dialect, **parameters}
     stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):
-        of: type[Stream[Any]] = Stream if given is None else SdkStream
+        of = cast("type[Stream[Any]]", Stream if given is None else SdkStream)
         if background:
             flow, feed, known = open_flow(how.mode, **said)
             stream = of(flow, feed, known, opened, how.otherwise)
@@ -302,8 +302,10 @@ def _open(
             stream = of(inline, None, known, opened, how.otherwise)
     else:
         inline, known = open_inline(how.mode, **said)
-        of_async: type[AsyncStream[Any]] = AsyncStream if given is None else AsyncSdkStream
-        stream = of_async(inline, known, opened, background, how.otherwise)
+        paced = AsyncStream if given is None else AsyncSdkStream
+        stream = cast("type[AsyncStream[Any]]", paced)(
+            inline, known, opened, background, how.otherwise
+        )
     if isinstance(stream, PassesOn):
         stream._given = given
     return stream
