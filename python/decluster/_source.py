@@ -6,9 +6,11 @@ Nothing here imports an HTTP client: they are told by what they have.
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import socket
 import threading
+import types
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -59,6 +61,7 @@ class Source:
                 self.iterator, self.framing = source.iter_bytes(), "bytes"
         self._lock = threading.Lock()
         self._read = False
+        self.hides_response = inspect.isgenerator(self.iterator)
         self._closer = closer or _closer_of(source, self.iterator, "close")
         if closer is not None:
             # `closer=response.close` names the response, whatever the source hides it behind.
@@ -79,6 +82,15 @@ class Source:
                 connection.shutdown(socket.SHUT_RDWR)
         elif self._closer is not None:
             threading.Thread(target=self._call_closer, name="decluster-closer", daemon=True).start()
+
+    def look_behind(self) -> None:
+        """Finds the response behind generators, once an item has come through them.
+
+        Later they may be running, and then nobody can look into them.
+        """
+        self.hides_response = False
+        if _socket_of(self._response) is None:
+            self._response = _behind(self.iterator) or self._response
 
     def was_read(self) -> None:
         """No read will come any more."""
@@ -228,6 +240,29 @@ def _owner(source: Any) -> object:
     return getattr(inner, "response", None)
 
 
+def _behind(iterator: object) -> object:
+    """The response that generators read from, each from the next."""
+    seen: set[int] = set()
+    todo: list[Any] = [iterator]
+    while todo and len(seen) < LOOKED_AT:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        package = type(value).__module__.partition(".")[0]
+        if package in CLIENTS and _socket_of(value) is not None:
+            return value
+        if isinstance(value, types.FrameType) or (
+            package in PYTHONS and hasattr(value, "__next__")
+        ):
+            # Generators, and what `map`, `enumerate` and their like make of them.
+            todo += gc.get_referents(value)
+        elif package in SDKS:
+            held: dict[str, Any] = getattr(value, "__dict__", {})
+            todo += [held[name] for name in HOLDERS if name in held]
+    return None
+
+
 def _socket_of(response: Any) -> socket.socket | None:
     paths: tuple[Callable[[], object], ...] = (
         # httpx and httpcore
@@ -307,6 +342,12 @@ async def _alines_of(chunks: AsyncIterator[bytes], as_aiohttp: bool) -> AsyncIte
     for line in lines.finish():
         yield line
 
+
+PYTHONS = ("builtins", "itertools")
+CLIENTS = ("requests", "httpx", "httpx2", "urllib3", "http")
+SDKS = ("openai", "anthropic", "google", "litellm")
+HOLDERS = ("response", "response_stream", "completion_stream", "_iterator")
+LOOKED_AT = 200
 
 # Bytes of a line that are held until its end comes.
 PART_HELD = 1 << 20

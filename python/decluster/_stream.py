@@ -147,6 +147,8 @@ def _read(feed: Feed, source: Source) -> None:
     """The reader thread. It holds the feed and the source, not the stream."""
     try:
         for item in source.iterator:
+            if source.hides_response:
+                source.look_behind()
             if not feed.send(item):
                 break
         else:

@@ -45,6 +45,16 @@ class Told:
         return tokens_of(self._known.tokens())
 
     @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """The tool calls so far, each put together: as in `Answer`."""
+        return self._known.tool_calls()
+
+    @property
+    def finish(self) -> str | None:
+        """The provider's own word for why choice 0 stopped, once it was sent."""
+        return self._known.finish()
+
+    @property
     def verdict(self) -> Verdict | None:
         """How the stream ended; `None` before, and where the dialect is not known."""
         return self._known.verdict()

@@ -194,6 +194,22 @@ def test_a_response_has_no_other_framing_than_lines() -> None:
         decluster.wrap(response, framing="bytes")
 
 
+@CLIENTS
+def test_early_close_reaches_a_response_behind_generators(client: Lines) -> None:
+    script = [*[Send(data) for data in DELTAS], Hold()]
+    with Server(script) as server, client(server.url) as (_, lines):
+
+        def counted() -> Iterator[Any]:
+            for _, line in enumerate(lines):
+                yield line
+
+        stream = decluster.wrap(line for line in counted())
+        next(stream)
+        stream.close()
+        assert no_reader_left()
+        assert server.wait_open_connections(0)
+
+
 def test_a_loop_that_breaks_leaves_nothing_behind() -> None:
     script = [*[Send(data) for data in DELTAS], Hold()]
     with Server(script) as server:

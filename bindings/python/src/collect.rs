@@ -4,7 +4,7 @@ use crate::body::tokens_dict;
 use crate::flow::dialect_of;
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
-use decluster::wire::Dialect;
+use decluster::wire::{Dialect, ToolCall};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -60,14 +60,7 @@ impl Collector {
         for index in indexes {
             let choice = answer.choices.iter().find(|c| c.index == index);
             for call in choice.iter().flat_map(|c| &c.tool_calls) {
-                let one = PyDict::new(py);
-                one.set_item("index", index)?;
-                one.set_item("id", &call.id)?;
-                one.set_item("name", &call.name)?;
-                one.set_item("arguments", &call.arguments)?;
-                one.set_item("is_object", call.is_object)?;
-                one.set_item("complete", call.complete)?;
-                calls.append(one)?;
+                calls.append(call_dict(py, index, call)?)?;
             }
             let text = text(index);
             let one = PyDict::new(py);
@@ -110,4 +103,20 @@ impl Collector {
         }
         Ok(())
     }
+}
+
+/// A tool call as `Answer` has it.
+pub(crate) fn call_dict<'py>(
+    py: Python<'py>,
+    index: u32,
+    call: &ToolCall,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("index", index)?;
+    dict.set_item("id", &call.id)?;
+    dict.set_item("name", &call.name)?;
+    dict.set_item("arguments", &call.arguments)?;
+    dict.set_item("is_object", call.is_object)?;
+    dict.set_item("complete", call.complete)?;
+    Ok(dict)
 }

@@ -1,6 +1,7 @@
 //! What is known of a stream while it runs and after.
 
 use crate::body::tokens_dict;
+use crate::collect::call_dict;
 use crate::engine::stats_dict;
 use decluster::Rewriter;
 use decluster::wire::{Answer, Dialect, Verdict};
@@ -48,6 +49,24 @@ impl Known {
     /// The same in one meaning for all providers.
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         tokens_dict(py, self.ask(py, |_, answer| answer.tokens())?)
+    }
+
+    /// The tool calls so far.
+    fn tool_calls<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let calls = self.ask(py, |_, answer| {
+            let choices = answer.choices.iter();
+            choices
+                .flat_map(|choice| {
+                    choice.tool_calls.iter().map(|call| (choice.index, call.clone()))
+                })
+                .collect::<Vec<_>>()
+        })?;
+        calls.iter().map(|(index, call)| call_dict(py, *index, call)).collect()
+    }
+
+    /// The provider's own word for why choice 0 stopped.
+    fn finish(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, |_, answer| answer.finish().map(str::to_owned))
     }
 
     fn verdict(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {

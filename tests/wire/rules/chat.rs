@@ -320,6 +320,28 @@ fn written(stream: &str, key: &str) -> String {
 }
 
 #[test]
+fn a_count_in_a_delta_stands_once() {
+    let with = |text: &str, count: u32| {
+        chat(&format!(r#"{{"index":3,"reasoning_content":"{text}","tokens":{count}}}"#))
+    };
+    for stream in [
+        with("The lease ends. So a job runs twice. It must be renewed.", 15),
+        [with("The lease", 5), with(" ends.", 4), with(" So it", 4), with(" is.", 2)].concat(),
+    ] {
+        let out = rewrite(&config("block", "adaptive", "semantic"), stream.as_bytes(), 0);
+        let out = String::from_utf8(out).unwrap();
+        let numbers = |key: &str| -> Vec<u32> {
+            let key = format!("\"{key}\":");
+            let behind = out.split(&key).skip(1);
+            behind.map(|rest| rest.split([',', '}']).next().unwrap().parse().unwrap()).collect()
+        };
+        assert_eq!(numbers("tokens").iter().sum::<u32>(), 15, "{out}");
+        // What names a place is no count.
+        assert!(numbers("index").iter().filter(|number| **number == 3).count() > 1, "{out}");
+    }
+}
+
+#[test]
 fn no_text_moves_to_another_field() {
     let both = |content: &str, refusal: &str| {
         chat(&format!(r#"{{"content":"{content}","refusal":"{refusal}"}}"#))

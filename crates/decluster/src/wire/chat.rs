@@ -87,9 +87,12 @@ impl Chat {
         reading.first_only(delta.present("role"));
         reasoning(&delta, index, common, reading);
         output(choice, &delta, index, common, reading);
-        if reading.texts.len() > before && choice.present("logprobs").is_some_and(per_token) {
-            reading.whole = true;
-            reading.plain = false;
+        if reading.texts.len() > before {
+            if choice.present("logprobs").is_some_and(per_token) {
+                reading.whole = true;
+                reading.plain = false;
+            }
+            counts(&delta, reading);
         }
         if tool_calls(&delta, index, common, reading) {
             common.settle(index, reading);
@@ -109,6 +112,17 @@ impl Chat {
         }
         Common::others(choice, &CHOICE_MEMBERS, reading);
         Common::others(&delta, &DELTA_MEMBERS, reading);
+    }
+}
+
+/// Numbers in a delta are increments as its text is, such as a count of tokens: a reader that adds them up must find
+/// each once.
+fn counts<'a>(delta: &Object<'a, '_>, reading: &mut Reading<'a>) {
+    for (key, value) in delta.members() {
+        if key != "index" && value.text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+            reading.last_only(value);
+            reading.plain = false;
+        }
     }
 }
 
