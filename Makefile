@@ -18,9 +18,10 @@ demo: $(VENV)/.installed-demo
 ## All tests, lints and format checks.
 test: lint test-rust test-python
 
-## What takes longer: the property tests over many more cases, the SDKs on long recordings, what the segmenter costs, a minute of each fuzzer.
+## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
+	$(BIN)/python -m pip install --quiet --group recipes
 	$(BIN)/pytest -m slow
 	$(MAKE) fuzz FUZZ_SECONDS=60
 
