@@ -55,7 +55,9 @@ def check_wheel(wheel: Path) -> str:
     (described,) = {name.split("/")[0] for name in held if ".dist-info/" in name}
     metadata = BytesParser().parsebytes(held[f"{described}/METADATA"])
     check_metadata(metadata)
-    package = {name.removeprefix("python/"): tracked(name) for name in tracked_under("python")}
+    package = {
+        name.removeprefix("python/"): tracked(name) for name in tracked_under("python/decluster")
+    }
     for needed in ("py.typed", "_core.pyi", "data/demo-stream.jsonl"):
         check(f"decluster/{needed}" in package, f"{needed} is gone from the package")
     licences = {f"{described}/licenses/{name}": tracked(name) for name in LICENCES}
@@ -91,7 +93,11 @@ def check_sdist(sdist: Path, version: str) -> None:
     metadata = BytesParser().parsebytes(held["PKG-INFO"])
     check_metadata(metadata)
     check(metadata["Version"] == version, "the wheel's version is another")
-    names = [*tracked_under("python", "crates", "bindings/python"), "Cargo.lock", "pyproject.toml"]
+    names = [
+        *tracked_under("python/decluster", "crates", "bindings/python"),
+        "Cargo.lock",
+        "pyproject.toml",
+    ]
     names += ["README.md", *LICENCES]
     # Maturin takes the crates that are not in it out of the workspace, and gives this crate its
     # own copy of the README.

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 import aiohttp
 import anthropic
 import httpx
+import httpx2
 import openai
 import requests
 from anthropic.types import RawMessageStreamEvent
@@ -82,6 +83,12 @@ def responses_of_httpx(response: httpx.Response) -> None:
     assert_type(decluster.wrap(response.iter_lines()), Stream[str])
     assert_type(decluster.wrap(response.iter_bytes()), Stream[bytes])
     assert_type(decluster.wrap(response.iter_lines(), closer=response.close), Stream[str])
+
+
+async def responses_of_httpx2(response: httpx2.Response) -> None:
+    assert_type(decluster.wrap(response), Stream[str])
+    assert_type(decluster.wrap(response.iter_bytes()), Stream[bytes])
+    assert_type(decluster.wrap(response.aiter_lines()), AsyncStream[str])
 
 
 def a_response_is_what_has_iter_lines(response: OwnResponse) -> None:
