@@ -21,7 +21,6 @@ test: lint test-rust test-python
 ## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost $(VENV)/.installed-clients
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
-	$(BIN)/python -m pip install --quiet --group recipes
 	$(BIN)/pytest -m slow
 	$(MAKE) fuzz FUZZ_SECONDS=60
 
@@ -104,7 +103,7 @@ $(VENV)/.installed-test: $(VENV)/.installed-demo
 	touch $@
 
 $(VENV)/.installed-clients: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet --group clients
+	$(BIN)/python -m pip install --quiet --group clients --group recipes
 	touch $@
 
 $(VENV)/.installed-vocabulary: $(VENV)/bin/python

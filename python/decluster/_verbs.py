@@ -228,8 +228,8 @@ def collect(
     >>> collect(lines).output
     'Hi there.'
     """
-    opened = open_source(source, closer)
-    collector = Collector(framing=framing, dialect=dialect, **parameters)
+    opened = open_source(source, closer, framing, as_lines=False)
+    collector = Collector(framing=opened.framing, dialect=dialect, **parameters)
     if isinstance(opened, AsyncSource):
         return _collect_async(opened, collector)
     try:
@@ -277,9 +277,9 @@ def _open(
     background: bool,
     parameters: Parameters,
 ) -> Stream[Any] | AsyncStream[Any]:
-    opened = open_source(source, closer)
+    opened = open_source(source, closer, how.framing, as_lines=how.mode == "bytes")
     given = opened.passed_on if how.mode == "bytes" else None
-    said: Any = {"framing": how.framing, "dialect": how.dialect, **parameters}
+    said: Any = {"framing": opened.framing, "dialect": how.dialect, **parameters}
     stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):
         of = Stream if given is None else SdkStream

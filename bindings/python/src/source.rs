@@ -69,7 +69,7 @@ impl Intake {
     }
 
     /// The source ended: what was held back.
-    pub(crate) fn finish(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn finish(&mut self) -> Vec<Vec<u8>> {
         self.framer.finish()
     }
 }
