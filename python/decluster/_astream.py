@@ -20,8 +20,9 @@ S = TypeVar("S", bound="AsyncStream[Any]")
 class AsyncStream(Told, Generic[T]):
     """A paced stream: an async iterator, an async context manager, and what is known about it.
 
-    `anext` may be called by several tasks of one event loop. Nothing is read before the first. An
-    `anext` that is cancelled loses nothing: the next one goes on where it was.
+    The verbs give it for an async source. `anext` may be called by several tasks of one event loop.
+    Nothing is read before the first. An `anext` that is cancelled loses nothing: the next one goes
+    on where it was.
     """
 
     def __init__(
@@ -153,7 +154,8 @@ class _Hub:
         self.inline = inline
         self._ready: deque[Any] = deque()
         self._waiters: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
         self._room: asyncio.Future[None] | None = None
 
     def take(self) -> Any:
@@ -237,11 +239,12 @@ class _Hub:
         loop = _loop()
         at = loop.time() + due
         if self._timer is not None:
-            if self._timer.when() <= at:
+            if self._timer_at <= at:
                 # It looks, finds nothing, and sets itself anew.
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(at, self._time_has_come)
+        # The handle does not always know its time: uvloop's has none where the time has come.
+        self._timer, self._timer_at = loop.call_at(at, self._time_has_come), at
 
     def _time_has_come(self) -> None:
         self._timer = None
@@ -277,8 +280,10 @@ async def _read(hub: _Hub, source: AsyncSource) -> None:
     except BaseException as error:  # It belongs to the consumer, whatever it is.
         inline.fail(error)
     finally:
-        hub.serve()
-        await _close(source)
+        try:
+            hub.serve()
+        finally:
+            await _close(source)
 
 
 async def _close(source: AsyncSource) -> None:

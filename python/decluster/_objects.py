@@ -5,6 +5,12 @@ dumped; a copy is the model with other values on the changed path alone, so what
 besides (fields it does not know, private attributes, which fields were set) stays.
 """
 
+# What JSON holds is of any type, at any depth.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+# pyright: reportUnknownMemberType=false
+# What stands in an event is known when it comes: dicts and lists of anything.
+
 from __future__ import annotations
 
 import copy

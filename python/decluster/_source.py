@@ -44,20 +44,19 @@ class Source:
         framing: Framing | None,
         as_lines: bool,
     ) -> None:
-        self.passed_on = _passed_on(source)
+        self.passed_on: Any = _passed_on(source)
         self.framing = framing or _framing_of(source)
         self.iterator: Iterator[Any]
         if not _has_lines(source):
             self.iterator, self._response = iter(source), _owner(source)
         else:
             self._response = source
-            chunks = getattr(source, "iter_bytes", None)
-            if not callable(chunks):
+            if not _has(source, "iter_bytes"):
                 self.iterator, self.framing = iter(source.iter_lines()), "lines"
             elif as_lines:
-                self.iterator, self.framing = _lines_of(chunks()), "lines"
+                self.iterator, self.framing = _lines_of(source.iter_bytes()), "lines"
             else:
-                self.iterator, self.framing = chunks(), "bytes"
+                self.iterator, self.framing = source.iter_bytes(), "bytes"
         self._lock = threading.Lock()
         self._read = False
         self._closer = closer or _closer_of(source, self.iterator, "close")
@@ -111,7 +110,7 @@ class AsyncSource:
         framing: Framing | None,
         as_lines: bool,
     ) -> None:
-        self.passed_on = _passed_on(source)
+        self.passed_on: Any = _passed_on(source)
         self.framing = framing or _framing_of(source)
         opened = source
         chunks = _async_chunks_of(source)
@@ -139,15 +138,16 @@ class AsyncSource:
 
 
 def _refuse(source: Any) -> None:
+    given = type(source).__name__
     if isinstance(source, (str, bytes, bytearray, memoryview)):
         raise TypeError(
-            f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            f"a {given} is not a stream: give an iterable of lines or chunks, "
             "such as response.iter_lines()"
         )
     _sdk.refuse(source)
     if isinstance(source, Mapping):
         raise TypeError(
-            f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
+            f"a {given} is a finished answer, not a stream: ask for stream=True "
             'and give response.iter_lines(), or of boto3 response["stream"]; '
             "usage() reads finished answers"
         )
@@ -157,7 +157,7 @@ def _refuse(source: Any) -> None:
         return
     if not isinstance(source, Iterable):
         raise TypeError(
-            f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            f"{given} is not a stream: give an iterable of lines or chunks, "
             "or a response that has iter_lines()"
         )
 
@@ -174,7 +174,11 @@ def _is_async(source: Any) -> bool:
 
 
 def _has_lines(source: Any) -> bool:
-    return callable(getattr(source, "iter_lines", None))
+    return _has(source, "iter_lines")
+
+
+def _has(source: Any, method: str) -> bool:
+    return callable(getattr(source, method, None))
 
 
 def _framing_of(source: Any) -> Framing | None:
@@ -187,10 +191,10 @@ def _async_chunks_of(source: Any) -> AsyncIterator[bytes] | None:
     """The body of a response, chunk by chunk."""
     if _is_aiohttp(source):
         return source.content.iter_any()  # type: ignore[no-any-return]
-    for name in ("aiter_bytes", "iter_bytes"):
-        chunks = getattr(source, name, None)
-        if callable(chunks) and _has_lines(source):
-            return chunks()  # type: ignore[no-any-return]
+    if _has(source, "aiter_bytes"):
+        return source.aiter_bytes()  # type: ignore[no-any-return]
+    if _has(source, "iter_bytes") and _has_lines(source):
+        return source.iter_bytes()  # type: ignore[no-any-return]
     return None
 
 

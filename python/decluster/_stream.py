@@ -24,7 +24,8 @@ S = TypeVar("S", bound="Stream[Any]")
 class Stream(Told, Generic[T]):
     """A paced stream: an iterator, a context manager, and what is known about it.
 
-    `next` may be called from several threads. Nothing is read before the first `next`.
+    The verbs give it for a sync source. `next` may be called from several threads. Nothing is read
+    before the first `next`.
     """
 
     def __init__(
