@@ -61,7 +61,7 @@ class Source:
                 self.iterator, self.framing = source.iter_bytes(), "bytes"
         self._lock = threading.Lock()
         self._read = False
-        self.hides_response = inspect.isgenerator(self.iterator)
+        self.hides_response: bool = inspect.isgenerator(self.iterator)
         self._closer = closer or _closer_of(source, self.iterator, "close")
         if closer is not None:
             # `closer=response.close` names the response, whatever the source hides it behind.
