@@ -233,7 +233,7 @@ def test_waits_that_are_cancelled_lose_nothing(client: Client, loop: str) -> Non
                 waits += scope.cancelled_caught
             await stream.aclose()
         assert (reading.reasoning, reading.output) == (REASONING, OUTPUT)
-        assert waits > 10
+        assert waits > 0
 
     with Server(clustered(client.dialect)) as server:
         run(loop, main)
