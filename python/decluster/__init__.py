@@ -33,7 +33,18 @@ from ._core import (
     Wait,
     __version__,
 )
-from ._errors import BodyError, ConfigError, DeclusterError, Finished, Full, TooLarge
+from ._errors import (
+    BodyError,
+    ConfigError,
+    DeclusterError,
+    Finished,
+    Full,
+    ReasoningBudgetExceeded,
+    StreamError,
+    TooLarge,
+    UsageError,
+)
+from ._published import config_from
 from ._stream import Stream
 from ._types import Dialect, Framing, Parameters, Verdict
 from ._usage import Tokens, Usage, usage
@@ -62,16 +73,20 @@ __all__ = [
     "Parameters",
     "Piece",
     "Preset",
+    "ReasoningBudgetExceeded",
     "Segmenter",
     "Stream",
+    "StreamError",
     "Tokens",
     "TooLarge",
     "Usage",
+    "UsageError",
     "Verdict",
     "Wait",
     "__version__",
     "blocks",
     "collect",
+    "config_from",
     "pieces",
     "usage",
     "wrap",

@@ -48,7 +48,7 @@ class AsyncStream(Told, Generic[T]):
             if item is PENDING:
                 item = await (self._next_of_reader() if self._turn is None else self._read_here())
         except Exception:
-            await self._finish()
+            await self.aclose()
             raise
         if self._unsure:
             self._warn_of_bypass()

@@ -1,25 +1,44 @@
-"""The errors of decluster itself. A source's own errors come through as they are."""
+"""The errors of decluster itself, by whose fault they are.
+
+A source's own errors come through as they are.
+"""
 
 
 class DeclusterError(Exception):
     """Base of all errors that decluster raises."""
 
 
-class ConfigError(DeclusterError, ValueError):
-    """A parameter or preset that does not exist, or a value out of its bounds."""
+class UsageError(DeclusterError):
+    """The caller asked for what cannot be."""
 
 
-class Full(DeclusterError):
+class StreamError(DeclusterError):
+    """The stream is not what it should be. All text before that was delivered."""
+
+
+class ConfigError(UsageError, ValueError):
+    """A parameter, preset or dialect that does not exist, or a value out of its bounds."""
+
+
+class Full(UsageError):
     """The engine would exceed `max_queue_bytes`; it is as it was. Poll first."""
 
 
-class Finished(DeclusterError):
+class Finished(UsageError):
     """The engine was finished; it takes no more input."""
 
 
-class BodyError(DeclusterError, ValueError):
+class BodyError(StreamError, ValueError):
     """What was given is no finished response of a provider."""
 
 
-class TooLarge(DeclusterError):
+class TooLarge(StreamError):
     """An event or delta exceeds `max_event_bytes`. All text before it was delivered."""
+
+
+class ReasoningBudgetExceeded(DeclusterError, RuntimeError):
+    """More reasoning came than `max_reasoning_tokens` allows. What is within it was delivered."""
+
+    used: int
+    """Tokens that were delivered, as estimated: at most one piece above the limit."""
+    limit: int

@@ -53,7 +53,7 @@ class Stream(Told, Generic[T]):
             item = self._next_of_reader() if self._pull is None else self._pull()
         except BaseException as error:
             if isinstance(error, Exception):
-                self._finish()
+                self._abandon()
             raise
         if self._unsure:
             self._warn_of_bypass()

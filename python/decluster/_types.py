@@ -101,6 +101,7 @@ class Parameters(TypedDict, total=False):
     max_queue_bytes: int
     max_event_bytes: int
     max_choices: int
+    max_reasoning_tokens: int
     think_tags: Literal["common", "all", "off"]
     starts_inside: bool
     think_reopens: bool

@@ -1,7 +1,14 @@
-"""What tests ask of the reader threads."""
+"""What tests ask of the readers: the threads and the tasks."""
 
+from __future__ import annotations
+
+import asyncio
 import threading
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def no_reader_left() -> bool:
@@ -12,3 +19,33 @@ def no_reader_left() -> bool:
             return False
         time.sleep(0.005)
     return True
+
+
+def no_task_left() -> bool:
+    """Whether the running task is the only one of its loop."""
+    return asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def soon(happened: Callable[[], bool]) -> bool:
+    """Whether it happens within five seconds of the loop's going round."""
+    deadline = time.monotonic() + 5
+    while not happened():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.001)
+    return True
+
+
+def run(
+    main: Coroutine[Any, Any, T], new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+) -> T:
+    """As `asyncio.run`, with a loop of this kind; a task that is left behind is an error."""
+    loop = (new_loop or asyncio.new_event_loop)()
+    try:
+        found = loop.run_until_complete(main)
+        left = asyncio.all_tasks(loop)
+        assert not left, f"left behind: {left}"
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        return found
+    finally:
+        loop.close()

@@ -137,3 +137,43 @@ def test_wrap_takes_a_preset() -> None:
     assert [str(block) for block in decluster.blocks(LINES, profile="codex-low-latency")] == [
         "Hello there."
     ]
+
+
+def test_published_names_are_parameters() -> None:
+    settings = {"relay_mode": "decluster_v3", "target_ttfrt_ms": 45, "budget_tokens": 8192}
+    parameters = decluster.config_from(settings)
+    assert parameters == {"first_hold": 0.045, "max_reasoning_tokens": 8192}
+    lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi."}}]}', ""]
+    assert list(decluster.wrap(lines, **parameters)) == lines
+    assert decluster.config_from({"profile": "codex-low-latency", "max_delay": 0.5}) == {
+        "profile": "codex-low-latency",
+        "max_delay": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"relay_mode": "decluster_v2"}, "the only mode"),
+        ({"target_ttfrt_ms": 5_000}, "target_ttfrt_ms = 5000: first_hold = 5.0 is out of bounds"),
+        ({"target_ttfrt_ms": "45"}, "number of milliseconds"),
+        ({"budget_tokens": -1}, "budget_tokens = -1: .* out of bounds"),
+        ({"profile": "codex"}, "codex-low-latency"),
+        ({"budget_token": 1}, "did you mean budget_tokens"),
+        ({"colour": 1}, "known are relay_mode"),
+        ({"first_hold": 0.1, "target_ttfrt_ms": 45}, "said already"),
+    ],
+)
+def test_published_settings_that_are_none_are_refused(
+    settings: dict[str, object], says: str
+) -> None:
+    with pytest.raises(decluster.ConfigError, match=says):
+        decluster.config_from(settings)
+
+
+def test_errors_say_whose_fault_they_are() -> None:
+    for mine in (decluster.ConfigError, decluster.Full, decluster.Finished):
+        assert issubclass(mine, decluster.UsageError)
+    for theirs in (decluster.TooLarge, decluster.BodyError):
+        assert issubclass(theirs, decluster.StreamError)
+    assert not issubclass(decluster.UsageError, decluster.StreamError)

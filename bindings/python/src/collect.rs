@@ -26,8 +26,8 @@ impl Collector {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let config = params::config(py, parameters)?;
-        let inner = decluster::Collector::new(&config, dialect_of(dialect)?);
-        Ok(Self { inner, intake: Intake::new(framing)? })
+        let inner = decluster::Collector::new(&config, dialect_of(py, dialect)?);
+        Ok(Self { inner, intake: Intake::new(py, framing)? })
     }
 
     /// Takes in one item of the source.

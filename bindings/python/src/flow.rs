@@ -26,13 +26,13 @@ pub(crate) fn open_flow(
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Flow, Feed, Known)> {
     let config = params::config(py, parameters)?;
-    let options = options(mode, dialect)?;
+    let options = options(py, mode, dialect)?;
     let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
     let form = Arc::new(OnceLock::new());
     let given = Originals::default();
     let feed = Feed {
         inner: Some(feed),
-        intake: Intake::new(framing)?,
+        intake: Intake::new(py, framing)?,
         form: Arc::clone(&form),
         given: (!options.pieces).then(|| given.clone()),
         count: 0,
@@ -43,9 +43,13 @@ pub(crate) fn open_flow(
 }
 
 /// How the stream should go out.
-pub(crate) fn options(mode: &str, dialect: Option<&str>) -> PyResult<RewriterOptions> {
+pub(crate) fn options(
+    py: Python<'_>,
+    mode: &str,
+    dialect: Option<&str>,
+) -> PyResult<RewriterOptions> {
     let mut options = RewriterOptions::default();
-    options.dialect = dialect_of(dialect)?;
+    options.dialect = dialect_of(py, dialect)?;
     options.pieces = mode != "bytes";
     options.events = mode == "pieces+events";
     Ok(options)
@@ -253,18 +257,23 @@ impl Feed {
 
 /// What was wrong with the stream.
 pub(crate) fn fault(py: Python<'_>, fault: &RewriterError) -> PyErr {
-    let name = match fault {
-        RewriterError::TooLarge(_) => "TooLarge",
-        _ => "DeclusterError",
-    };
-    error(py, name, fault)
+    match fault {
+        RewriterError::TooLarge(_) => error(py, "TooLarge", fault),
+        RewriterError::ReasoningBudgetExceeded { used, limit } => {
+            let raised = error(py, "ReasoningBudgetExceeded", fault);
+            let value = raised.value(py);
+            let told = value.setattr("used", used).and_then(|()| value.setattr("limit", limit));
+            told.err().unwrap_or(raised)
+        }
+        _ => error(py, "StreamError", fault),
+    }
 }
 
-pub(crate) fn dialect_of(name: Option<&str>) -> PyResult<Option<Dialect>> {
+pub(crate) fn dialect_of(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Dialect>> {
     let Some(name) = name else { return Ok(None) };
     let known = Dialect::ALL.map(Dialect::name).join(", ");
-    let error = || PyValueError::new_err(format!("no dialect {name:?}; there are: {known}"));
-    Dialect::from_name(name).map(Some).ok_or_else(error)
+    let unknown = || error(py, "ConfigError", &format!("no dialect {name:?}; there are: {known}"));
+    Dialect::from_name(name).map(Some).ok_or_else(unknown)
 }
 
 /// How long one wait may last before Python gets a look at its signals.

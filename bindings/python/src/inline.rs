@@ -28,12 +28,12 @@ pub(crate) fn open_inline(
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Inline, Known)> {
     let config = params::config(py, parameters)?;
-    let options = options(mode, dialect)?;
+    let options = options(py, mode, dialect)?;
     let engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
     let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), due: None };
     let state = Arc::new(Mutex::new(state));
-    let reading = Reading { intake: Intake::new(framing)?, count: 0 };
+    let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
     let known = Known::new(Shared(Arc::clone(&state)));
     let given = (!options.pieces).then(Originals::default);
     Ok((Inline { reading: Mutex::new(reading), state, given }, known))

@@ -2,7 +2,7 @@
 
 use crate::form::Form;
 use decluster::{Framer, Framing};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView, PyString, PyTuple};
 
@@ -25,8 +25,8 @@ pub(crate) enum Given {
 }
 
 impl Intake {
-    pub(crate) fn new(framing: Option<&str>) -> PyResult<Self> {
-        let framing = framing_of(framing)?;
+    pub(crate) fn new(py: Python<'_>, framing: Option<&str>) -> PyResult<Self> {
+        let framing = framing_of(py, framing)?;
         let framer = Framer::new(framing);
         Ok(Self { framer, framed: framing.is_some(), text: false, events: None })
     }
@@ -136,13 +136,14 @@ fn objects(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("decluster._objects")
 }
 
-fn framing_of(name: Option<&str>) -> PyResult<Option<Framing>> {
+fn framing_of(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Framing>> {
     match name {
         None => Ok(None),
         Some("lines") => Ok(Some(Framing::Lines)),
         Some("bytes") => Ok(Some(Framing::Bytes)),
         Some(other) => {
-            Err(PyValueError::new_err(format!("framing is 'lines' or 'bytes', not {other:?}")))
+            let message = format!("framing is 'lines' or 'bytes', not {other:?}");
+            Err(crate::error(py, "ConfigError", &message))
         }
     }
 }

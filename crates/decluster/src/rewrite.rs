@@ -9,7 +9,7 @@ mod passed;
 mod template;
 
 use crate::config::Config;
-use crate::delta::Delta;
+use crate::delta::{Delta, Kind};
 use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::frames::Frames;
 use crate::sse::{self, Form, Frame};
@@ -67,6 +67,7 @@ pub struct Rewriter {
     /// Shape of the last event whose text was taken in, if text may be joined to it.
     joinable: Option<u64>,
     max_queue_bytes: usize,
+    budget: Budget,
     ending: bool,
     ended: bool,
     out: Vec<u8>,
@@ -146,6 +147,13 @@ pub enum RewriterError {
     TooLarge(sse::TooLarge),
     /// The caller pushed an event into a stream of bytes, or bytes into one of events; nothing was taken.
     Mixed,
+    /// More reasoning came than `max_reasoning_tokens` allows. What was let through is all but the rest.
+    ReasoningBudgetExceeded {
+        /// Tokens that were let through, as estimated: at most one piece above the limit.
+        used: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The caller wants bytes in whole blocks; a block may span events that must not be joined.
     WholeBytes,
 }
@@ -163,6 +171,7 @@ impl Rewriter {
         if config.unit == 2 && !options.pieces {
             return Err(RewriterError::WholeBytes);
         }
+        let budget = Budget { limit: config.max_reasoning_tokens, used: 0 };
         // With both off nothing may overtake anything: output is input, byte for byte.
         let verbatim = config.pace == 2 && config.segmenting().is_none();
         Ok(Self {
@@ -171,13 +180,14 @@ impl Rewriter {
             reader: wire::Reader::new(options.dialect).with_think(config.think()),
             engine: Engine::new(config, now),
             templates: Templates::new(verbatim, options),
-            passed: (verbatim && !options.pieces).then(Passed::default),
+            passed: (verbatim && !options.pieces && budget.limit == 0).then(Passed::default),
             urgent: Urgent::default(),
             behind: false,
             flushing: false,
             fault: None,
             joinable: None,
             max_queue_bytes: config.max_queue_bytes as usize,
+            budget,
             ending: false,
             ended: false,
             out: Vec::new(),
@@ -345,6 +355,10 @@ impl Rewriter {
 
     fn next_step(&mut self, now: Nanos) -> Step {
         loop {
+            if let Some(exceeded) = self.budget.exceeded() {
+                self.cancel(Cancel::Drop);
+                self.fault = Some(exceeded);
+            }
             // There may be room again for what waits, be it the end.
             if self.behind || (self.ending && !self.ended) {
                 self.pump(now);
@@ -370,6 +384,7 @@ impl Rewriter {
             };
             match self.engine.poll(now) {
                 Output::Piece(piece) => {
+                    self.budget.spend(&piece);
                     if self.options.keeps_events() {
                         self.templates.take(&piece, &mut sink);
                     }
@@ -507,6 +522,32 @@ impl RewriterOptions {
     /// that are part of the answer.
     fn takes(self, text: &wire::Text<'_>) -> bool {
         text.part == Part::Text || self.pieces && text.part == Part::Late
+    }
+}
+
+/// How much reasoning may be let through.
+#[derive(Debug)]
+struct Budget {
+    /// 0 is none.
+    limit: u64,
+    used: u64,
+}
+
+impl Budget {
+    fn spend(&mut self, piece: &Piece<'_>) {
+        if piece.kind == Kind::Reasoning {
+            self.used += u64::from(piece.tokens);
+        }
+    }
+
+    /// Says once that it was exceeded.
+    fn exceeded(&mut self) -> Option<RewriterError> {
+        let Self { limit, used } = *self;
+        if limit == 0 || used <= limit {
+            return None;
+        }
+        self.limit = 0;
+        Some(RewriterError::ReasoningBudgetExceeded { used, limit })
     }
 }
 
@@ -718,6 +759,9 @@ impl fmt::Display for RewriterError {
             Self::Mixed => write!(f, "a stream comes as bytes or as events, not as both"),
             Self::TooLarge(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
+            Self::ReasoningBudgetExceeded { used, limit } => {
+                write!(f, "reasoning budget exceeded: about {used} tokens, at most {limit} may be")
+            }
             Self::WholeBytes => {
                 write!(
                     f,

@@ -1,0 +1,181 @@
+"""What only a process of its own shows: interrupts, forks, patched threads, how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SETUP = """
+import asyncio, os, signal, sys, threading, time, warnings
+import decluster
+from decluster._demo_server import Hold, Send, Server
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads.
+event = b'data: {"choices":[{"index":0,"delta":{"content":"One sentence is here. "}}]}\\n\\n'
+done = b"data: [DONE]\\n\\n"
+
+def readers():
+    return [t for t in threading.enumerate() if t.name == "decluster-reader"]
+
+def until(happened):
+    deadline = time.monotonic() + 10
+    while not happened() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return happened()
+
+def endless():
+    try:
+        while True:
+            yield event.decode().rstrip()
+            yield ""
+            time.sleep(0.01)
+    finally:
+        print("closed", flush=True)
+"""
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+def told(code: str) -> list[str]:
+    """What a program says; it must say nothing of errors."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SETUP + code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    return ran.stdout.splitlines()
+
+
+def test_ctrl_c_ends_the_loop_and_its_thread() -> None:
+    code = """
+def interrupt():
+    until(lambda: seen)
+    os.kill(os.getpid(), signal.SIGINT)
+
+seen = []
+threading.Thread(target=interrupt).start()
+try:
+    for line in decluster.wrap(endless()):
+        seen.append(line)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+assert until(lambda: not readers())
+"""
+    assert sorted(told(code)) == ["closed", "interrupted"]
+
+
+def test_ctrl_c_ends_a_read_in_the_callers_thread_at_once() -> None:
+    code = """
+def silent():
+    yield event.decode().rstrip()
+    threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+    time.sleep(20)
+
+start = time.monotonic()
+try:
+    for _ in decluster.wrap(silent(), background=False):
+        pass
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - start < 5)
+"""
+    assert told(code) == ["interrupted True"]
+
+
+def test_ctrl_c_ends_an_event_loop_without_a_task_left() -> None:
+    code = """
+async def silent():
+    try:
+        yield event.decode().rstrip()
+        yield ""
+        threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+        await asyncio.Event().wait()
+    finally:
+        print("closed", flush=True)
+
+async def main():
+    async for _ in decluster.wrap(silent()):
+        pass
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    assert sorted(told(code)) == ["closed", "interrupted"]
+
+
+def test_the_interpreter_ends_though_a_stream_is_open() -> None:
+    code = """
+held = decluster.wrap(endless())
+next(held)
+print("done", flush=True)
+"""
+    assert told(code)[0] == "done"
+
+
+@needs_fork
+def test_a_forked_child_has_no_part_in_a_stream_that_is_read() -> None:
+    code = """
+with Server([Send(event, after=0.05)] * 10 + [Send(done)]) as server:
+    import urllib.request
+    response = urllib.request.urlopen(server.url)
+    stream = decluster.wrap(response)
+    next(stream)
+    child = os.fork()
+    if child == 0:
+        for ask in (lambda: next(stream), stream.stats, lambda: stream.verdict, stream.flush):
+            try:
+                ask()
+            except RuntimeError as error:
+                print("forked" in str(error), flush=True)
+        stream.close()
+        del stream
+        os._exit(0)
+    os.waitpid(child, 0)
+    lines = list(stream)
+    print(stream.verdict, lines.count(b"data: [DONE]\\n"))
+"""
+    assert told(code) == ["True"] * 4 + ["complete 1"]
+
+
+@needs_fork
+def test_a_stream_that_nobody_reads_yet_can_be_read_in_a_forked_child() -> None:
+    code = """
+stream = decluster.pieces([event, done], framing="bytes")
+child = os.fork()
+if child == 0:
+    print("".join(map(str, stream)), len(readers()), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print("".join(map(str, stream)), flush=True)
+"""
+    assert told(code) == ["One sentence is here.  0", "One sentence is here. "]
+
+
+def test_gevents_threads_are_refused_with_what_to_do() -> None:
+    code = """
+from gevent import monkey
+monkey.patch_all()
+lines = [event.decode().rstrip(), "", "data: [DONE]", ""]
+try:
+    list(decluster.wrap(lines))
+except RuntimeError as error:
+    print(str(error).partition(",")[0])
+    print("background=False" in str(error))
+print(len(list(decluster.wrap(lines, background=False))) > len(lines))
+"""
+    assert told(code) == ["gevent has patched threads", "True", "True"]
+
+
+def test_gevent_beside_real_threads_is_no_matter() -> None:
+    code = """
+import gevent
+lines = [event.decode().rstrip(), "", "data: [DONE]", ""]
+print(len(list(decluster.wrap(lines))) > len(lines))
+"""
+    assert told(code) == ["True"]
