@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -80,6 +80,10 @@ bench-peers: $(VENV)/.installed-peers
 ## What reading costs in Python, beside httpx-sse and openai's decoder, and write the tables into benches/README.md.
 bench-python: $(VENV)/.installed-overhead
 	$(BIN)/python benches/overhead.py --write benches/README.md
+
+## How late the pieces of 1,000 async streams come in one event loop, and write the table into benches/README.md.
+bench-async: $(VENV)/.installed-overhead
+	$(BIN)/python benches/async_streams.py --write benches/README.md
 
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:
