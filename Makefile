@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers wheels clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -18,8 +18,8 @@ demo: $(VENV)/.installed-demo
 ## All tests, lints and format checks.
 test: lint test-rust test-python
 
-## What takes longer: the property tests over many more cases, the SDKs on long recordings, what the segmenter costs, a minute of each fuzzer.
-test-all: test test-cost
+## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks, what the segmenter costs, a minute of each fuzzer.
+test-all: test test-cost $(VENV)/.installed-clients
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
 	$(BIN)/pytest -m slow
 	$(MAKE) fuzz FUZZ_SECONDS=60
@@ -47,6 +47,8 @@ test-rust:
 test-python: $(VENV)/.installed-test
 	$(BIN)/pytest
 
+# Of the interpreter in the environment; without asking whether there is a newer pyright.
+PYRIGHT := PATH="$(CURDIR)/$(BIN):$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 pyright
 lint: $(VENV)/.installed-test
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml --check
@@ -55,7 +57,9 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check python tests/python benches
 	$(BIN)/ruff check python tests/python benches
 	$(BIN)/mypy
-	$(BIN)/stubtest decluster._core
+	$(PYRIGHT) --warnings
+	told=$$($(PYRIGHT) --ignoreexternal --verifytypes decluster) || { echo "$$told"; exit 1; }
+	$(BIN)/stubtest decluster --concise --allowlist tests/python/stubtest.allow
 
 ## Format everything.
 fmt: $(VENV)/.installed-test
@@ -94,8 +98,18 @@ WORDS ?= /usr/share/dict/american-english
 vocabulary: $(VENV)/.installed-vocabulary
 	$(BIN)/python benches/vocabulary.py $(WORDS)
 
+## Into dist: a wheel for Linux on this processor (glibc 2.17, CPython 3.10 or newer), and an sdist. Looks into both, and
+## installs and uses them: the sdist here, the wheel with every interpreter of PYTHONS that there is.
+PYTHONS ?= $(foreach minor,10 11 12 13 14,python3.$(minor)) $(wildcard $(HOME)/.pyenv/versions/*/bin/python3)
+wheels: $(VENV)/.installed-wheels
+	rm -rf dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+	$(BIN)/maturin sdist --out dist
+	$(BIN)/twine check --strict dist/*
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/check_wheels.py dist $(PYTHONS)
+
 clean:
-	rm -rf $(VENV) target tests/fuzz/target
+	rm -rf $(VENV) target dist tests/fuzz/target
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "decluster needs Python 3.10 or newer"'
@@ -108,6 +122,14 @@ $(VENV)/.installed-demo: $(VENV)/bin/python $(RUST) $(PACKAGE)
 
 $(VENV)/.installed-test: $(VENV)/.installed-demo
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.installed-clients: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --group clients --group recipes
+	touch $@
+
+$(VENV)/.installed-wheels: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --group wheels
 	touch $@
 
 $(VENV)/.installed-vocabulary: $(VENV)/bin/python

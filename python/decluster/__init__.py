@@ -13,6 +13,20 @@ data: {"choices":[{"index":0,"delta":{"content":" there."}}]}
 <BLANKLINE>
 data: [DONE]
 <BLANKLINE>
+
+The verbs; `help(decluster.wrap)` and so on say what they take:
+
+- `wrap(source)`: the stream itself, re-cut and paced, in the form that went in;
+- `pieces(source)`: its text, piece by piece as it is released;
+- `blocks(source)`: its text in whole blocks, for speech and pipelines;
+- `collect(source)`: all of it, unpaced, as an `Answer`;
+- `usage(body)`: what a finished response cost.
+
+A source is an iterable of lines, chunks or parsed events, a response of an HTTP client, or an SDK's
+stream. Where it is async, so is what comes back: an `AsyncStream` in place of a `Stream`.
+
+`print(*decluster.PARAMETERS, sep="\\n")` lists what else the verbs can be told, `PRESETS` and
+`PROFILES` what has a name. For text alone there is `Segmenter`, for a clock of your own `Engine`.
 """
 
 from ._astream import AsyncStream

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from ._core import PENDING, Inline, Known
 from ._source import AsyncSource
-from ._told import Told
+from ._told import PassesOn, Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="AsyncStream[Any]")
@@ -20,8 +20,9 @@ S = TypeVar("S", bound="AsyncStream[Any]")
 class AsyncStream(Told, Generic[T]):
     """A paced stream: an async iterator, an async context manager, and what is known about it.
 
-    `anext` may be called by several tasks of one event loop. Nothing is read before the first. An
-    `anext` that is cancelled loses nothing: the next one goes on where it was.
+    The verbs give it for an async source. `anext` may be called by several tasks of one event loop.
+    Nothing is read before the first. An `anext` that is cancelled loses nothing: the next one goes
+    on where it was.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class AsyncStream(Told, Generic[T]):
         background: bool,
         otherwise: str,
     ) -> None:
-        super().__init__(known, source.passed_on, otherwise)
+        super().__init__(known, otherwise)
         self._hub = _Hub(inline)
         self._source = source
         self._reader: asyncio.Task[None] | None = None
@@ -138,6 +139,10 @@ class AsyncStream(Told, Generic[T]):
             await _close(self._source)
 
 
+class AsyncSdkStream(PassesOn, AsyncStream[T]):
+    """Around an SDK's stream."""
+
+
 class _Hub:
     """What the consumers and the reader of a stream share, so that neither holds the other.
 
@@ -149,7 +154,8 @@ class _Hub:
         self.inline = inline
         self._ready: deque[Any] = deque()
         self._waiters: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
         self._room: asyncio.Future[None] | None = None
 
     def take(self) -> Any:
@@ -233,11 +239,12 @@ class _Hub:
         loop = _loop()
         at = loop.time() + due
         if self._timer is not None:
-            if self._timer.when() <= at:
+            if self._timer_at <= at:
                 # It looks, finds nothing, and sets itself anew.
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(at, self._time_has_come)
+        # The handle does not always know its time: uvloop's has none where the time has come.
+        self._timer, self._timer_at = loop.call_at(at, self._time_has_come), at
 
     def _time_has_come(self) -> None:
         self._timer = None
@@ -273,8 +280,10 @@ async def _read(hub: _Hub, source: AsyncSource) -> None:
     except BaseException as error:  # It belongs to the consumer, whatever it is.
         inline.fail(error)
     finally:
-        hub.serve()
-        await _close(source)
+        try:
+            hub.serve()
+        finally:
+            await _close(source)
 
 
 async def _close(source: AsyncSource) -> None:

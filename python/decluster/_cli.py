@@ -9,7 +9,6 @@ import argparse
 import codecs
 import dataclasses
 import hashlib
-import io
 import json
 import os
 import sys
@@ -28,9 +27,10 @@ from ._verbs import Answer, collect
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and gives the exit code."""
     options = _parser().parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
         # A terminal that cannot show a character gets its escape, which JSON understands, too.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        reconfigure(errors="backslashreplace")
     try:
         code: int = options.run(options)
         sys.stdout.flush()

@@ -58,31 +58,40 @@ class Parameter:
     """One row of the table of parameters, in the units that Python takes."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The keyword argument."""
     @property
-    def unit(self) -> str: ...
+    def unit(self) -> str:
+        """What its numbers count; of names and switches, what kind they are."""
     @property
-    def min(self) -> int | float | str: ...
+    def min(self) -> int | float | str:
+        """The least value that is taken; of names, see `choices`."""
     @property
-    def max(self) -> int | float | str: ...
+    def max(self) -> int | float | str:
+        """The largest value that is taken; of names, see `choices`."""
     @property
-    def default(self) -> int | float | str: ...
+    def default(self) -> int | float | str:
+        """What holds unless it is given."""
     @property
-    def choices(self) -> list[str]: ...
+    def choices(self) -> list[str]:
+        """The names that are taken; empty for numbers."""
     @property
-    def doc(self) -> str: ...
+    def doc(self) -> str:
+        """What it means."""
 
 @final
 class Preset:
-    """Named settings."""
+    """Named settings: a row of `PRESETS` or `PROFILES`."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What `preset` or `profile` takes."""
     @property
     def values(self) -> dict[str, int | float | str]:
         """The values that differ from the defaults, in the units that Python takes."""
     @property
-    def doc(self) -> str: ...
+    def doc(self) -> str:
+        """What it is for."""
 
 @final
 class Piece:
@@ -92,7 +101,8 @@ class Piece:
     def text(self) -> str:
         """The text; empty for a part of a token count without text."""
     @property
-    def kind(self) -> Literal["reasoning", "output"]: ...
+    def kind(self) -> Literal["reasoning", "output"]:
+        """Whether it is reasoning or visible output."""
     @property
     def index(self) -> int:
         """The choice."""
@@ -123,11 +133,12 @@ class Piece:
 
 @final
 class Mark:
-    """A mark whose turn has come."""
+    """A mark whose turn has come (`Engine.mark`)."""
 
     __match_args__: tuple[Literal["id"]]
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """The number that was given."""
 
 @final
 class Event:
@@ -139,9 +150,11 @@ class Event:
 
     __match_args__: tuple[Literal["name"], Literal["data"]]
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The event's own name, `message` where it has none; or `restarted`, `reclassified`."""
     @property
-    def data(self) -> str: ...
+    def data(self) -> str:
+        """What it says, mostly JSON."""
 
 @final
 class Wait:
@@ -149,7 +162,8 @@ class Wait:
 
     __match_args__: tuple[Literal["at_ns"]]
     @property
-    def at_ns(self) -> int: ...
+    def at_ns(self) -> int:
+        """When to poll again, on the clock of the calls."""
 
 @final
 class Engine:
@@ -247,7 +261,6 @@ class Inline:
 
     def pull(self, iterator: Iterator[Any]) -> Any: ...
     def poll(self) -> Any: ...
-    def due(self) -> float | None: ...
     def push(self, item: object) -> bool: ...
     @property
     def wants_input(self) -> bool: ...

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, wrap: Wrap | None = None) -> int:
     if find_spec("requests") is None:
         return _fail("the demo reads with requests: pip install 'decluster[demo]'")
     if wrap is None:
-        wrap = cast(Wrap, import_module(__package__).wrap)
+        wrap = cast(Wrap, import_module("decluster").wrap)
     bursts = load_bursts()
     if args.seconds is not None:
         bursts = within(bursts, args.seconds)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Connection:
     body: bytes
     headers: dict[str, str]
     """Names in lower case."""
-    written_ns: list[int] = field(default_factory=list)
+    written_ns: list[int] = field(default_factory=list[int])
     """`time.monotonic_ns()` just before each write, one for each `Send` that was played."""
     outcome: Outcome = "playing"
 
@@ -185,7 +185,6 @@ class _Http(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Http
     connection: socket.socket
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -200,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal belongs to the demo."""
 
     def _play(self) -> None:
-        owner = self.server.owner
+        owner = cast(_Http, self.server).owner
         self.close_connection = True
         played = Connection(
             method=self.command,

@@ -38,7 +38,7 @@ class Burst:
 
 def load_bursts() -> list[Burst]:
     """The bundled stream: about 21 seconds, 15 bursts of reasoning and 4 of output."""
-    source = files(__package__) / "data" / "demo-stream.jsonl"
+    source = files("decluster") / "data" / "demo-stream.jsonl"
     return [Burst(**json.loads(line)) for line in source.read_text(encoding="utf-8").splitlines()]
 
 

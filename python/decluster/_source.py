@@ -12,25 +12,51 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from . import _sdk
+from ._types import Framing
 
-def open_source(source: Any, closer: Callable[[], object] | None) -> Source | AsyncSource:
-    """The source of a stream. Raises `TypeError` for what is none, with what to give instead."""
+
+def open_source(
+    source: Any, closer: Callable[[], object] | None, framing: Framing | None, *, as_lines: bool
+) -> Source | AsyncSource:
+    """The source of a stream; of a response its lines, or else its chunks where that is better.
+
+    Raises `TypeError` for what is none, with what to give instead.
+    """
     _refuse(source)
+    if framing == "bytes" and (_has_lines(source) or _is_aiohttp(source)):
+        raise TypeError(
+            f"a {type(source).__name__} gives its lines: for bytes give its iter_bytes(), "
+            "iter_content(), aiter_bytes() or content.iter_any()"
+        )
     if _is_async(source):
-        return AsyncSource(source, closer)
-    return Source(source, closer)
+        return AsyncSource(source, closer, framing, as_lines)
+    return Source(source, closer, framing, as_lines)
 
 
 class Source:
     """An iterator of lines, chunks or events, with the response behind it where there is one."""
 
-    def __init__(self, source: Any, closer: Callable[[], object] | None) -> None:
-        self.passed_on = _passed_on(source)
+    def __init__(
+        self,
+        source: Any,
+        closer: Callable[[], object] | None,
+        framing: Framing | None,
+        as_lines: bool,
+    ) -> None:
+        self.passed_on: Any = _passed_on(source)
+        self.framing = framing or _framing_of(source)
         self.iterator: Iterator[Any]
-        if _has_lines(source):
-            self.iterator, self._response = iter(source.iter_lines()), source
-        else:
+        if not _has_lines(source):
             self.iterator, self._response = iter(source), _owner(source)
+        else:
+            self._response = source
+            if not _has(source, "iter_bytes"):
+                self.iterator, self.framing = iter(source.iter_lines()), "lines"
+            elif as_lines:
+                self.iterator, self.framing = _lines_of(source.iter_bytes()), "lines"
+            else:
+                self.iterator, self.framing = source.iter_bytes(), "bytes"
         self._lock = threading.Lock()
         self._read = False
         self._closer = closer or _closer_of(source, self.iterator, "close")
@@ -77,15 +103,23 @@ class Source:
 class AsyncSource:
     """An async iterator of lines, chunks or events."""
 
-    def __init__(self, source: Any, closer: Callable[[], object] | None) -> None:
-        self.passed_on = _passed_on(source)
+    def __init__(
+        self,
+        source: Any,
+        closer: Callable[[], object] | None,
+        framing: Framing | None,
+        as_lines: bool,
+    ) -> None:
+        self.passed_on: Any = _passed_on(source)
+        self.framing = framing or _framing_of(source)
         opened = source
-        if callable(getattr(source, "aiter_lines", None)):
-            opened = source.aiter_lines()
+        chunks = _async_chunks_of(source)
+        if chunks is not None:
+            opened, self.framing = (_alines_of(chunks, _is_aiohttp(source)), "lines")
+            if not as_lines:
+                opened, self.framing = chunks, "bytes"
         elif _has_lines(source):
-            opened = source.iter_lines()
-        elif _is_aiohttp(source):
-            opened = _lines_of(source.content)
+            opened, self.framing = source.iter_lines(), "lines"
         self.iterator: AsyncIterator[Any] = opened.__aiter__()
         self._closer = closer or _closer_of(source, self.iterator, "aclose", "close")
 
@@ -104,27 +138,26 @@ class AsyncSource:
 
 
 def _refuse(source: Any) -> None:
+    given = type(source).__name__
     if isinstance(source, (str, bytes, bytearray, memoryview)):
         raise TypeError(
-            f"a {type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            f"a {given} is not a stream: give an iterable of lines or chunks, "
             "such as response.iter_lines()"
         )
+    _sdk.refuse(source)
     if isinstance(source, Mapping):
         raise TypeError(
-            f"a {type(source).__name__} is a finished answer, not a stream: ask for stream=True "
+            f"a {given} is a finished answer, not a stream: ask for stream=True "
             'and give response.iter_lines(), or of boto3 response["stream"]; '
             "usage() reads finished answers"
         )
     if inspect.ismethod(source) or inspect.isfunction(source):
         raise TypeError(f"{source.__name__} is a function: call it, as in response.iter_lines()")
-    if inspect.iscoroutine(source):
-        source.close()  # Else Python warns that nobody awaited it, which is said here already.
-        raise TypeError(f"{source.__name__} is a coroutine: await it, and give what it returns")
     if _has_lines(source) or _is_aiohttp(source) or hasattr(source, "__aiter__"):
         return
     if not isinstance(source, Iterable):
         raise TypeError(
-            f"{type(source).__name__} is not a stream: give an iterable of lines or chunks, "
+            f"{given} is not a stream: give an iterable of lines or chunks, "
             "or a response that has iter_lines()"
         )
 
@@ -137,11 +170,32 @@ def _is_async(source: Any) -> bool:
         body = getattr(source, "stream", None)
         reads_async = hasattr(body, "__aiter__") and not hasattr(body, "__iter__")
         return reads_async or inspect.isasyncgenfunction(source.iter_lines)
-    return hasattr(source, "__aiter__")
+    return _sdk.is_async(source)
 
 
 def _has_lines(source: Any) -> bool:
-    return callable(getattr(source, "iter_lines", None))
+    return _has(source, "iter_lines")
+
+
+def _has(source: Any, method: str) -> bool:
+    return callable(getattr(source, method, None))
+
+
+def _framing_of(source: Any) -> Framing | None:
+    """What a client's own generator says by its name, however its first items look."""
+    code = getattr(source, "gi_code", None) or getattr(source, "ag_code", None)
+    return "lines" if getattr(code, "co_name", None) in ("iter_lines", "aiter_lines") else None
+
+
+def _async_chunks_of(source: Any) -> AsyncIterator[bytes] | None:
+    """The body of a response, chunk by chunk."""
+    if _is_aiohttp(source):
+        return source.content.iter_any()  # type: ignore[no-any-return]
+    if _has(source, "aiter_bytes"):
+        return source.aiter_bytes()  # type: ignore[no-any-return]
+    if _has(source, "iter_bytes") and _has_lines(source):
+        return source.iter_bytes()  # type: ignore[no-any-return]
+    return None
 
 
 def _is_aiohttp(source: Any) -> bool:
@@ -192,26 +246,69 @@ def _socket_of(response: Any) -> socket.socket | None:
     return None
 
 
-async def _lines_of(content: Any) -> AsyncIterator[bytes]:
-    """The lines of an aiohttp response with their ends, also those that its own reader refuses.
+class _Lines:
+    """Cuts chunks into lines, where event streams have line ends: not at U+2028, as `str` does.
 
-    What has no end for a long time is given in parts.
+    `str` without their ends, as httpx has them; or `bytes` with them, as aiohttp has: of these, one
+    that does not end for a long time is given in parts.
     """
-    begun: list[bytes] = []
-    held = 0
-    async for chunk in content.iter_any():
-        first, *more = chunk.split(b"\n")
-        for part in more:
-            yield b"".join((*begun, first, b"\n"))
-            begun, held, first = [], 0, part
-        begun.append(first)
-        held += len(first)
-        if held > LINE_HELD:
-            yield b"".join(begun)
-            begun, held = [], 0
-    if held:
-        yield b"".join(begun)
+
+    def __init__(self, as_aiohttp: bool) -> None:
+        self._as_aiohttp = as_aiohttp
+        self._most = PART_HELD if as_aiohttp else LINE_HELD
+        self._begun: list[bytes] = []
+        self._held = 0
+        self._after_cr = False
+
+    def take(self, chunk: bytes) -> list[Any]:
+        if self._as_aiohttp:
+            parts = [part + b"\n" for part in chunk.split(b"\n")]
+            parts[-1] = parts[-1][:-1]
+        else:
+            if self._after_cr:
+                chunk = chunk.removeprefix(b"\n")
+            self._after_cr = chunk.endswith(b"\r")
+            parts = chunk.splitlines()
+            if chunk.endswith((b"\r", b"\n")):
+                parts.append(b"")
+        if not parts:
+            return []
+        *whole, begun = parts
+        if whole:
+            whole[0] = b"".join((*self._begun, whole[0]))
+            self._begun, self._held = [], 0
+        self._begun.append(begun)
+        self._held += len(begun)
+        return list(map(self._of, whole + (self.rest() if self._held > self._most else [])))
+
+    def finish(self) -> list[Any]:
+        return list(map(self._of, self.rest()))
+
+    def rest(self) -> list[bytes]:
+        begun, self._begun, self._held = b"".join(self._begun), [], 0
+        return [begun] if begun else []
+
+    def _of(self, line: bytes) -> Any:
+        return line if self._as_aiohttp else line.decode("utf-8", "replace")
+
+
+def _lines_of(chunks: Iterable[bytes]) -> Iterator[Any]:
+    lines = _Lines(as_aiohttp=False)
+    for chunk in chunks:
+        yield from lines.take(chunk)
+    yield from lines.finish()
+
+
+async def _alines_of(chunks: AsyncIterator[bytes], as_aiohttp: bool) -> AsyncIterator[Any]:
+    lines = _Lines(as_aiohttp)
+    async for chunk in chunks:
+        for line in lines.take(chunk):
+            yield line
+    for line in lines.finish():
+        yield line
 
 
 # Bytes of a line that are held until its end comes.
-LINE_HELD = 1 << 20
+PART_HELD = 1 << 20
+LINE_HELD = 1 << 26
+"""Well above the default of `max_event_bytes`: what is too large is for the decoder to say."""

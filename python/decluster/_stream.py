@@ -15,7 +15,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ._core import Feed, Flow, Inline, Known
 from ._source import Source
-from ._told import Told
+from ._told import PassesOn, Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Stream[Any]")
@@ -24,7 +24,8 @@ S = TypeVar("S", bound="Stream[Any]")
 class Stream(Told, Generic[T]):
     """A paced stream: an iterator, a context manager, and what is known about it.
 
-    `next` may be called from several threads. Nothing is read before the first `next`.
+    The verbs give it for a sync source. `next` may be called from several threads. Nothing is read
+    before the first `next`.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Stream(Told, Generic[T]):
         source: Source,
         otherwise: str,
     ) -> None:
-        super().__init__(known, source.passed_on, otherwise)
+        super().__init__(known, otherwise)
         self._flow: Any = flow
         self._feed = feed
         self._source = source
@@ -136,6 +137,10 @@ class Stream(Told, Generic[T]):
             _left_behind.append((self._flow, self._known))
             self._flow = self._known = _LeftBehind()  # type: ignore[assignment]
             self._thread, self._lock, self._ended = None, threading.Lock(), True
+
+
+class SdkStream(PassesOn, Stream[T]):
+    """Around an SDK's stream."""
 
 
 def _read(feed: Feed, source: Source) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from ._core import Known
 from ._types import Dialect, Verdict
@@ -14,18 +14,15 @@ from ._usage import Tokens, tokens_of
 class Told:
     """What is known of a stream, at any time and from any thread."""
 
-    def __init__(self, known: Known, given: Any, otherwise: str) -> None:
+    def __init__(self, known: Known, otherwise: str) -> None:
         self._known = known
-        self._given = given
         self._otherwise = otherwise
         self._unsure = True
 
-    def __getattr__(self, name: str) -> Any:
-        """What a wrapped SDK stream has besides its items, such as `response`."""
-        given = None if name[:2] == "__" else self.__dict__.get("_given")
-        if given is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(given, name)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What a wrapped SDK stream has besides its items, such as `response`."""
 
     def stats(self) -> dict[str, Any]:
         """Counters so far: what came in, what went out, delays in seconds, rate in tokens/s."""
@@ -71,3 +68,18 @@ class Told:
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+
+class PassesOn:
+    """A stream around an SDK's stream: what that has besides its items is to be had as before.
+
+    A class of its own, since looking for attributes costs more in a class that has `__getattr__`.
+    """
+
+    _given: Any
+
+    def __getattr__(self, name: str) -> Any:
+        given = None if name[:2] == "__" else self.__dict__.get("_given")
+        if given is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(given, name)

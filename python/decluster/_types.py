@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -29,7 +29,13 @@ class LineSource(Protocol[T_co]):
     def iter_lines(self) -> Iterator[T_co]: ...
 
 
-class AsyncLineSource(Protocol):
+class AsyncLineSource(Protocol[T_co]):
+    """A response that an async SDK hands over as it is."""
+
+    def iter_lines(self) -> AsyncIterator[T_co]: ...
+
+
+class AsyncContentSource(Protocol):
     """A response of aiohttp."""
 
     @property
@@ -46,7 +52,11 @@ class Model(Protocol):
 AnyEvent: TypeAlias = Mapping[str, Any] | tuple[str | None, Mapping[str, Any]] | Model
 AnySource: TypeAlias = LineSource[Any] | Iterable[str] | Iterable[bytes] | Iterable[AnyEvent]
 AnyAsyncSource: TypeAlias = (
-    AsyncLineSource | AsyncIterable[str] | AsyncIterable[bytes] | AsyncIterable[AnyEvent]
+    AsyncLineSource[Any]
+    | AsyncContentSource
+    | AsyncIterable[str]
+    | AsyncIterable[bytes]
+    | AsyncIterable[AnyEvent]
 )
 
 

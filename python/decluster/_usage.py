@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ._core import read_body
 from ._errors import BodyError
@@ -14,7 +14,10 @@ from ._errors import BodyError
 
 @dataclass(frozen=True)
 class Tokens:
-    """What an answer cost in tokens. `None` is what the provider does not say."""
+    """What an answer cost in tokens. `None` is what the provider does not say.
+
+    `input` contains `cached_input` and `cache_write`; `output` contains `reasoning` and `visible`.
+    """
 
     input: int | None = None
     """All of the input, also what was read from a cache or written to one."""
@@ -67,7 +70,7 @@ def usage(body: Any) -> Usage:
     ('anthropic', 93, 12)
     """
     found = read_body(_json(body))
-    tokens = found.pop("tokens") or {}
+    tokens: dict[str, Any] = found.pop("tokens") or {}
     try:
         for name in ("raw", "error"):
             found[name] = None if found[name] is None else json.loads(found[name])
@@ -84,7 +87,7 @@ def tokens_of(found: dict[str, Any] | None) -> Tokens | None:
 
 def _json(body: Any) -> bytes:
     if isinstance(body, (bytes, bytearray, memoryview)):
-        return bytes(body)
+        return bytes(cast("bytes", body))
     content = getattr(body, "content", None)
     if isinstance(content, bytes):
         return content
@@ -110,9 +113,10 @@ def _plain(value: Any) -> Any:
             except TypeError:
                 return dump()
     if isinstance(value, Mapping):
-        return dict(value)
+        return dict(cast("dict[Any, Any]", value))
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
+    isoformat = getattr(value, "isoformat", None)
+    if isoformat is not None:
+        return isoformat()
     raise TypeError(f"a response is JSON, a dict or an SDK's object, not {type(value).__name__}")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from ._astream import AsyncStream
+from ._astream import AsyncSdkStream, AsyncStream
 from ._core import Collector, Event, Piece, open_flow, open_inline
 from ._source import AsyncSource, Source, open_source
-from ._stream import Stream
+from ._stream import SdkStream, Stream
+from ._told import PassesOn
 from ._types import (
     AnyAsyncSource,
     AnyEvent,
     AnySource,
+    AsyncContentSource,
     AsyncLineSource,
     CollectOptions,
     Dialect,
@@ -26,7 +29,10 @@ from ._types import (
 )
 from ._usage import Tokens, tokens_of
 
-if TYPE_CHECKING:
+if sys.version_info >= (3, 11):
+    # At run time, too: frameworks look at annotations.
+    from typing import Unpack
+elif TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T", str, bytes)
@@ -36,7 +42,11 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True)
 class Answer:
-    """A stream read to its end. `reasoning` and `output` are those of choice 0."""
+    """A stream read to its end. `reasoning` and `output` are those of choice 0.
+
+    `verdict` says how the stream ended, `finish` why the model stopped, in the provider's own word.
+    `usage` is the provider's own object, `tokens` the same in one meaning for all providers.
+    """
 
     reasoning: str
     output: str
@@ -73,7 +83,9 @@ def wrap(source: Iterable[T], **options: Unpack[Options]) -> Stream[T]: ...
 @overload
 def wrap(source: Iterable[E], **options: Unpack[Options]) -> Stream[E]: ...
 @overload
-def wrap(source: AsyncLineSource, **options: Unpack[Options]) -> AsyncStream[bytes]: ...
+def wrap(source: AsyncLineSource[T_co], **options: Unpack[Options]) -> AsyncStream[T_co]: ...
+@overload
+def wrap(source: AsyncContentSource, **options: Unpack[Options]) -> AsyncStream[bytes]: ...
 @overload
 def wrap(source: AsyncIterable[T], **options: Unpack[Options]) -> AsyncStream[T]: ...
 @overload
@@ -227,8 +239,8 @@ def collect(
     >>> collect(lines).output
     'Hi there.'
     """
-    opened = open_source(source, closer)
-    collector = Collector(framing=framing, dialect=dialect, **parameters)
+    opened = open_source(source, closer, framing, as_lines=False)
+    collector = Collector(framing=opened.framing, dialect=dialect, **parameters)
     if isinstance(opened, AsyncSource):
         return _collect_async(opened, collector)
     try:
@@ -276,17 +288,27 @@ def _open(
     background: bool,
     parameters: Parameters,
 ) -> Stream[Any] | AsyncStream[Any]:
-    opened = open_source(source, closer)
-    if how.mode != "bytes":
-        opened.passed_on = None
-    said: Any = {"framing": how.framing, "dialect": how.dialect, **parameters}
-    if background and isinstance(opened, Source):
-        flow, feed, known = open_flow(how.mode, **said)
-        return Stream(flow, feed, known, opened, how.otherwise)
-    inline, known = open_inline(how.mode, **said)
+    opened = open_source(source, closer, how.framing, as_lines=how.mode == "bytes")
+    given = opened.passed_on if how.mode == "bytes" else None
+    said: Any = {"framing": opened.framing, "dialect": how.dialect, **parameters}
+    stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):
-        return Stream(inline, None, known, opened, how.otherwise)
-    return AsyncStream(inline, known, opened, background, how.otherwise)
+        of = cast("type[Stream[Any]]", Stream if given is None else SdkStream)
+        if background:
+            flow, feed, known = open_flow(how.mode, **said)
+            stream = of(flow, feed, known, opened, how.otherwise)
+        else:
+            inline, known = open_inline(how.mode, **said)
+            stream = of(inline, None, known, opened, how.otherwise)
+    else:
+        inline, known = open_inline(how.mode, **said)
+        paced = AsyncStream if given is None else AsyncSdkStream
+        stream = cast("type[AsyncStream[Any]]", paced)(
+            inline, known, opened, background, how.otherwise
+        )
+    if isinstance(stream, PassesOn):
+        stream._given = given
+    return stream
 
 
 NOTHING_KNOWN = "nothing of it is known"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import anthropic
 import openai
@@ -60,8 +61,11 @@ class Way:
     tell: Callable[[list[Any], Any], Told]
 
 
+Through: TypeAlias = Callable[[Any], Any]
+
+
 class Bodies:
-    """Serves the bodies that it was given, by number, to whoever asks for `?body=N`."""
+    """Serves the bodies that it was given, by number, to whoever asks for `?body=N` or `body/N`."""
 
     def __init__(self) -> None:
         self._bodies: list[bytes] = []
@@ -74,7 +78,9 @@ class Bodies:
 
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
-                body = bodies[int(self.path.partition("?body=")[2])]
+                found = re.search(r"\bbody[=/](\d+)", self.path)
+                assert found, self.path
+                body = bodies[int(found[1])]
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")
                 self.send_header("content-length", str(len(body)))
@@ -122,16 +128,17 @@ class Readers:
     _SYNC: ClassVar = {"openai": openai.OpenAI, "anthropic": anthropic.Anthropic}
     _ASYNC: ClassVar = {"openai": openai.AsyncOpenAI, "anthropic": anthropic.AsyncAnthropic}
 
-    def read(self, way: Way, body: bytes) -> Told:
-        """Reads a body to its end, or to where the SDK raises."""
+    def read(self, way: Way, body: bytes, through: Through = lambda stream: stream) -> Told:
+        """Reads a body to its end, or to where the SDK raises; `through` may wrap its stream."""
         client, number = self._clients[way.sdk], self._bodies.add(body)
         events: list[Any] = []
         final, error = None, None
         try:
             if self._loop is None:
-                final = _read(way, client, number, events)
+                final = _read(way, client, number, through, events)
             else:
-                final = self._loop.run_until_complete(_aread(way, client, number, events))
+                read = _aread(way, client, number, through, events)
+                final = self._loop.run_until_complete(read)
         except Exception as raised:
             error = (type(raised).__name__, str(raised))
         told = way.tell(events, final)
@@ -162,18 +169,18 @@ class Readers:
         self.close()
 
 
-def _read(way: Way, client: Any, number: str, events: list[Any]) -> Any:
+def _read(way: Way, client: Any, number: str, through: Through, events: list[Any]) -> Any:
     with way.open(client, number) as stream:
-        for event in stream:
+        for event in through(stream):
             events.append(event)
         return getattr(stream, way.final)() if way.final else None
 
 
-async def _aread(way: Way, client: Any, number: str, events: list[Any]) -> Any:
+async def _aread(way: Way, client: Any, number: str, through: Through, events: list[Any]) -> Any:
     opened = way.open(client, number)
     # A plain call is a coroutine of the stream, a helper is a context manager itself.
     async with await opened if isinstance(opened, Awaitable) else opened as stream:
-        async for event in stream:
+        async for event in through(stream):
             events.append(event)
         return await getattr(stream, way.final)() if way.final else None
 

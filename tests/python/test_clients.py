@@ -147,6 +147,53 @@ def test_early_close_ends_the_thread_though_the_server_is_silent(client: Lines, 
     assert time.monotonic() - start < 2
 
 
+SEPARATED = "One\u2028sentence. Two\u0085 of them.\u2029"
+
+
+def test_a_separator_within_a_text_is_no_end_of_a_line() -> None:
+    """As `iter_lines()` of httpx takes it for; of a response we cut the lines."""
+    script = [Send(event(delta={"content": SEPARATED})), Send(b"data: [DONE]\n\n")]
+    with Server(script) as server:
+        with with_httpx(server.url) as (response, _):
+            lines = list(decluster.wrap(response))
+            assert texts(lines) == ("", SEPARATED)
+        with with_httpx(server.url) as (response, _):
+            assert "".join(map(str, decluster.pieces(response))) == SEPARATED
+        with with_httpx(server.url) as (response, _):
+            assert decluster.collect(response).output == SEPARATED
+        with with_httpx(server.url) as (_, iter_lines):
+            # What they were is lost here, but that they were there is not.
+            answer = decluster.collect(iter_lines)
+            assert answer.output == SEPARATED.translate(dict.fromkeys((0x2029, 0x85), 0x2028))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("size", [1, 2, 7, 1_000])
+def test_the_lines_of_a_response_are_cut_at_any_end(end: str, size: int) -> None:
+    body = b"".join(DELTAS + END).replace(b"\n", end.encode())
+
+    class Response:
+        """As httpx has it."""
+
+        def iter_lines(self) -> Iterator[str]:
+            raise NotImplementedError
+
+        def iter_bytes(self) -> Iterator[bytes]:
+            return (body[at : at + size] for at in range(0, len(body), size))
+
+    plain = body.decode().split(end)[:-1]
+    assert list(decluster.wrap(Response(), pace="off", segment="off")) == plain
+
+
+def test_a_response_has_no_other_framing_than_lines() -> None:
+    with (
+        Server(CLUSTERED) as server,
+        with_httpx(server.url) as (response, _),
+        pytest.raises(TypeError, match="for bytes give its iter_bytes"),
+    ):
+        decluster.wrap(response, framing="bytes")
+
+
 def test_a_loop_that_breaks_leaves_nothing_behind() -> None:
     script = [*[Send(data) for data in DELTAS], Hold()]
     with Server(script) as server:

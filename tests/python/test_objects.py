@@ -175,9 +175,9 @@ def test_events_that_are_out_are_not_kept() -> None:
     class Event(dict[str, Any]):
         alive = 0
 
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args)
+        def __new__(cls, *args: Any) -> Event:
             Event.alive += 1
+            return super().__new__(cls, *args)
 
         def __del__(self) -> None:
             Event.alive -= 1
@@ -200,6 +200,25 @@ def test_items_of_other_types_are_refused_by_name() -> None:
     for item, name in [(7, "int"), (["x"], "list"), (("a", "b"), "tuple"), ((1, {}), "tuple")]:
         with pytest.raises(TypeError, match=f"gave a {name}"):
             list(decluster.wrap([item]))  # type: ignore[call-overload]
+
+
+def test_a_dict_of_another_class_stays_one() -> None:
+    class Told(dict[str, Any]):
+        """One that shows its members as attributes, too."""
+
+        def __init__(self, **members: Any) -> None:
+            super().__init__(**members)
+            vars(self).update(members)
+
+    first = Told(index=0, delta=Told(content=TEXT), finish_reason="stop")
+    out = list(decluster.wrap([Told(id="c", choices=[first])], pace="off"))
+    assert len(out) > 1
+    choices = [event["choices"][0] for event in out]
+    assert {type(told) for told in [*out, *choices]} == {Told}
+    assert "".join(event.choices[0].delta.content for event in out) == TEXT
+    assert [choice.finish_reason for choice in choices] == [None] * (len(out) - 1) + ["stop"]
+    assert choices[0]["finish_reason"] is None
+    assert (first["delta"]["content"], first.delta.content) == (TEXT, TEXT)
 
 
 def test_a_call_beside_text_is_handed_out_once() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import doctest
 import inspect
 import json
 import threading
@@ -216,11 +215,3 @@ def test_threads_may_share_a_segmenter() -> None:
     assert [block.number for block in found] == list(range(2000))
     wanted = {f"Worker {name} counts {number}.\n" for name in "ABCD" for number in range(500)}
     assert {block.text for block in found} == wanted
-
-
-def test_the_example_in_the_docstring_runs() -> None:
-    runner = doctest.DocTestRunner()
-    for example in doctest.DocTestFinder().find(Segmenter, "Segmenter"):
-        runner.run(example)
-    assert runner.tries == 4
-    assert runner.failures == 0

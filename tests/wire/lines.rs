@@ -95,6 +95,15 @@ fn a_line_cut_at_a_separator_is_put_together() {
 }
 
 #[test]
+fn a_line_cut_at_several_separators_is_put_together() {
+    let line = format!("data: {}", event("One\u{2028} two: \u{85}three.\u{2029}"));
+    let cut = line.split(['\u{2028}', '\u{2029}', '\u{85}']);
+    let seen = lines(cut.chain(["", "data: [DONE]", ""]));
+    assert_eq!(seen.text(0, Kind::Output), "One\u{2028} two: \u{2028}three.\u{2028}");
+    assert_eq!((seen.answer.repairs, seen.answer.malformed), (1, 0));
+}
+
+#[test]
 fn an_array_cut_at_a_separator_is_put_together() {
     let stream = format!("[{},\n{}\n]", event("One\\n\u{2028}"), event("two\\\"."));
     let seen = lines(stream.split(['\n', '\u{2028}']));
@@ -159,6 +168,11 @@ fn the_framing_is_told_from_the_first_items() {
     assert_eq!(told(&[&format!("{one}\n{two}\n")]), Some(Framing::Bytes));
     assert_eq!(told(&["[{", "  \"candidates\": ["]), Some(Framing::Lines));
     assert_eq!(told(&["[{\n  \"candidates\": ["]), Some(Framing::Bytes));
+    // An empty one may be a blank line or a chunk without content.
+    assert_eq!(told(&["", &one, ""]), Some(Framing::Lines));
+    assert_eq!(told(&["", "", &one[..9], &one[9..]]), Some(Framing::Bytes));
+    assert_eq!(told(&[""; 20]), Some(Framing::Lines));
+    assert_eq!(told(&[""]), Some(Framing::Lines));
 }
 
 #[test]

@@ -9,7 +9,21 @@ use pyo3::types::PyDict;
 
 /// Takes the deltas of one stream and gives them back as paced pieces, on the caller's own clock.
 ///
-/// Times are integers: nanoseconds of one monotonic clock, such as `time.monotonic_ns()`.
+/// Times are integers: nanoseconds of one monotonic clock, such as `time.monotonic_ns()`. The
+/// parameters are those of `PARAMETERS`, with `preset` or `profile` for the values to begin with.
+///
+/// >>> import decluster
+/// >>> engine = decluster.Engine()
+/// >>> engine.push(0, "output", "It took hours. Then it held")
+/// >>> now = 0
+/// >>> while (found := engine.poll(now)) is not decluster.NEED_INPUT:
+/// ...     if isinstance(found, decluster.Wait):
+/// ...         now = found.at_ns  # your loop waits until then, or until there is input
+/// ...     else:
+/// ...         print(repr(found.text))
+/// 'It took hours.'
+/// ' Then it'
+/// ' held'
 #[pyclass(module = "decluster")]
 pub(crate) struct Engine {
     inner: decluster::Engine,
@@ -27,6 +41,11 @@ impl Engine {
     }
 
     /// Takes in one delta, as a whole or not at all. `kind` is `reasoning` or `output`.
+    ///
+    /// `index` is the choice. `tokens` is how many LLM tokens the provider says this is: of a text it is only
+    /// recorded, without text it is paced in its place.
+    ///
+    /// Raises `Full`, `TooLarge` or `Finished`.
     #[pyo3(signature = (now_ns, kind, text, *, index=0, tokens=None))]
     fn push(
         &mut self,
@@ -42,7 +61,8 @@ impl Engine {
         self.at(now_ns).push(Nanos(now_ns), delta).map_err(|e| push_error(py, &e))
     }
 
-    /// Queues an opaque number behind everything that has arrived; it comes back as a `Mark` in its place.
+    /// Queues a number of yours behind everything that has arrived; it comes back as a `Mark` in its place.
+    /// With `hurry` the block before it ends here, and all queued text leaves within `max_tail`.
     #[pyo3(signature = (now_ns, id, hurry=false))]
     fn mark(&mut self, py: Python<'_>, now_ns: u64, id: u64, hurry: bool) -> PyResult<()> {
         self.at(now_ns).mark(Nanos(now_ns), id, hurry).map_err(|e| push_error(py, &e))
@@ -103,7 +123,7 @@ impl Engine {
         self.inner.wants_input()
     }
 
-    /// Counters so far.
+    /// Counters so far; delays in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         stats_dict(py, &self.inner.stats())
     }
@@ -127,7 +147,7 @@ pub(crate) struct Piece {
     text: String,
     /// `reasoning` or `output`.
     kind: &'static str,
-    /// The choice.
+    /// The choice, from 0.
     index: u32,
     /// Numbers all that leaves, in order, from 0.
     seq: u64,
@@ -184,9 +204,10 @@ impl From<OwnedPiece> for Piece {
     }
 }
 
-/// A mark whose turn has come.
+/// A mark whose turn has come (`Engine.mark`).
 #[pyclass(frozen, get_all, module = "decluster")]
 pub(crate) struct Mark {
+    /// The number that was given.
     id: u64,
 }
 
@@ -201,10 +222,15 @@ impl Mark {
     }
 }
 
-/// Something that is not text: an event of the stream, or `restarted`.
+/// Something that is not text: an event of the stream, or one of these.
+///
+/// `restarted`: what came so far is void, attempt number `attempt` follows. `reclassified`: all output of
+/// choice `index` so far was reasoning, since a closing tag came that nothing had opened.
 #[pyclass(frozen, get_all, module = "decluster")]
 pub(crate) struct Event {
+    /// The event's own name, `message` where it has none; or `restarted`, `reclassified`.
     name: String,
+    /// What it says, mostly JSON.
     data: String,
 }
 
@@ -243,6 +269,7 @@ impl From<decluster::Event> for Event {
 /// Nothing before `at_ns` unless there is input; then something.
 #[pyclass(frozen, get_all, module = "decluster")]
 pub(crate) struct Wait {
+    /// When to poll again, on the clock of the calls.
     at_ns: u64,
 }
 

@@ -5,6 +5,7 @@ use decluster::Framing;
 use decluster_runtime::OwnedObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +31,8 @@ impl Form {
 /// An item of the source's type.
 pub(crate) fn item(py: Python<'_>, bytes: &[u8], form: Option<Form>) -> Py<PyAny> {
     if form.is_some_and(|form| form.text) {
-        let text = String::from_utf8_lossy(bytes);
+        // Checked as a whole first: that is several times as fast.
+        let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::from);
         return PyString::new(py, &text).into_any().unbind();
     }
     PyBytes::new(py, bytes).into_any().unbind()

@@ -9,12 +9,19 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 /// One row of the table of parameters, in the units that Python takes.
 #[pyclass(frozen, get_all, module = "decluster")]
 pub(crate) struct Parameter {
+    /// The keyword argument.
     name: &'static str,
+    /// What its numbers count; of names and switches, what kind they are.
     unit: &'static str,
+    /// The least value that is taken; of names, see `choices`.
     min: Py<PyAny>,
+    /// The largest value that is taken; of names, see `choices`.
     max: Py<PyAny>,
+    /// What holds unless it is given.
     default: Py<PyAny>,
+    /// The names that are taken; empty for numbers.
     choices: Vec<&'static str>,
+    /// What it means.
     doc: &'static str,
 }
 
@@ -50,12 +57,14 @@ pub(crate) fn all(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     PyTuple::new(py, rows?.into_iter().map(|row| Py::new(py, row)).collect::<PyResult<Vec<_>>>()?)
 }
 
-/// Named settings.
+/// Named settings: a row of `PRESETS` or `PROFILES`.
 #[pyclass(frozen, module = "decluster")]
 pub(crate) struct Preset {
+    /// What `preset` or `profile` takes.
     #[pyo3(get)]
     name: &'static str,
     values: Py<PyDict>,
+    /// What it is for.
     #[pyo3(get)]
     doc: &'static str,
 }

@@ -69,7 +69,7 @@ impl Intake {
     }
 
     /// The source ended: what was held back.
-    pub(crate) fn finish(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn finish(&mut self) -> Vec<Vec<u8>> {
         self.framer.finish()
     }
 }
@@ -96,18 +96,30 @@ pub(crate) fn changed<'py>(item: &Bound<'py, PyAny>, json: &str) -> PyResult<Bou
     }
 }
 
-/// The event of an item and its name, if it is one: a dict, or a pair.
-fn event_of<'py>(item: &Bound<'py, PyAny>) -> Option<(String, Bound<'py, PyDict>)> {
-    if let Ok(event) = item.cast::<PyDict>() {
-        return Some((String::new(), event.clone()));
+/// The event of an item and its name, if it is one: a dict or a model, or a pair.
+fn event_of<'py>(item: &Bound<'py, PyAny>) -> Option<(String, Bound<'py, PyAny>)> {
+    if item.is_instance_of::<PyString>() || item.is_instance_of::<PyBytes>() {
+        return None;
+    }
+    if is_event(item) {
+        return Some((String::new(), item.clone()));
     }
     let pair = item.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2)?;
     let (name, event) = (pair.get_item(0).ok()?, pair.get_item(1).ok()?);
-    let event = event.cast_into::<PyDict>().ok()?;
+    if !is_event(&event) {
+        return None;
+    }
     if name.is_none() {
         return Some((String::new(), event));
     }
     Some((name.cast::<PyString>().ok()?.to_string_lossy().into_owned(), event))
+}
+
+/// A dict, or a pydantic model as SDKs make of events.
+fn is_event(item: &Bound<'_, PyAny>) -> bool {
+    let kind = item.get_type();
+    let has = |name| kind.hasattr(name).unwrap_or(false);
+    item.is_instance_of::<PyDict>() || (has("model_dump_json") && has("model_copy"))
 }
 
 /// The bytes of a line or chunk, and whether it was a `str`.
@@ -122,7 +134,9 @@ fn bytes_of(item: &Bound<'_, PyAny>) -> PyResult<(Vec<u8>, bool)> {
         let bytes = item.py().get_type::<PyBytes>().call1((item,))?;
         return Ok((bytes.cast::<PyBytes>()?.as_bytes().to_vec(), false));
     }
-    Err(gave(item, "; lines or chunks are str or bytes, events are dicts or (name, dict)"))
+    let known = "lines or chunks are str or bytes, events are dicts, (name, dict), or the pydantic \
+                 models (version 2) of an SDK";
+    Err(gave(item, &format!("; {known}")))
 }
 
 fn gave(item: &Bound<'_, PyAny>, what: &str) -> PyErr {

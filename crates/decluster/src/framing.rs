@@ -31,14 +31,14 @@ pub enum Framing {
 #[derive(Debug, Default)]
 pub struct Framer {
     framing: Option<Framing>,
-    held: Option<Vec<u8>>,
+    held: Vec<Vec<u8>>,
     started: bool,
 }
 
 impl Framer {
     /// A framer; `None` tells the framing from the data. Of lines it always tells whether they have ends.
     pub fn new(framing: Option<Framing>) -> Self {
-        Self { framing, held: None, started: false }
+        Self { framing, held: Vec::new(), started: false }
     }
 
     /// Takes an item; gives the items that can be pushed now, in order: none while the framing is not known.
@@ -47,29 +47,39 @@ impl Framer {
         if first && self.framing == Some(Framing::Lines) && item.ends_with(b"\n") {
             self.framing = Some(Framing::LinesWithEnds);
         }
+        self.held.push(item);
         if self.framing.is_none() {
-            self.framing = match &self.held {
-                None => of_first(&item),
-                Some(first) => Some(of_two(first, &item)),
-            };
+            self.framing = self.tell();
             if self.framing.is_none() {
-                self.held = Some(item);
                 return Vec::new();
             }
         }
-        self.held.take().into_iter().chain([item]).collect()
+        core::mem::take(&mut self.held)
     }
 
     /// The source ended: gives what was held back.
-    pub fn finish(&mut self) -> Option<Vec<u8>> {
-        let held = self.held.take()?;
-        self.framing = Some(if could_be_line(&held) { Framing::Lines } else { Framing::Bytes });
-        Some(held)
+    pub fn finish(&mut self) -> Vec<Vec<u8>> {
+        let held = core::mem::take(&mut self.held);
+        if !held.is_empty() {
+            let lines = held.iter().all(|item| item.is_empty() || could_be_line(item));
+            self.framing = Some(if lines { Framing::Lines } else { Framing::Bytes });
+        }
+        held
+    }
+
+    /// What the items that are held show. Empty ones alone show nothing: blank lines, or chunks without content.
+    fn tell(&self) -> Option<Framing> {
+        let mut items = self.held.iter().filter(|item| !item.is_empty());
+        match (items.next(), self.held.last()) {
+            (None, _) => (self.held.len() >= EMPTY_MAX).then_some(Framing::Lines),
+            (Some(first), Some(last)) if !core::ptr::eq(first, last) => Some(of_two(first, last)),
+            (Some(first), _) => of_first(first),
+        }
     }
 
     /// The framing, once it is known and nothing is held back any more: then items need not go through here.
     pub fn settled(&self) -> Option<Framing> {
-        self.framing.filter(|_| self.started && self.held.is_none())
+        self.framing.filter(|_| self.started && self.held.is_empty())
     }
 
     /// The framing, once it is known.
@@ -78,11 +88,8 @@ impl Framer {
     }
 }
 
-/// What the first item shows alone: only a line can be empty, only a chunk has an end inside.
+/// What the first item shows alone: only a chunk has an end inside.
 fn of_first(item: &[u8]) -> Option<Framing> {
-    if item.is_empty() {
-        return Some(Framing::Lines);
-    }
     match ends(item) {
         Ends::None => None,
         Ends::Last => Some(Framing::LinesWithEnds),
@@ -119,6 +126,9 @@ fn continues_pretty(item: &[u8]) -> bool {
         || matches!(item, b"{" | b"[" | b"}" | b"]")
         || element.is_some_and(|text| core::str::from_utf8(text).is_ok_and(is_complete))
 }
+
+/// Nobody gives so many chunks without content.
+const EMPTY_MAX: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {

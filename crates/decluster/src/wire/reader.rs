@@ -238,7 +238,7 @@ impl Reader {
         let stray = frame.stray.filter(|_| !latin);
         let repaired = self
             .pieces(name, text, at)
-            .or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest)))
+            .or_else(|| stray.and_then(|rest| self.rejoin(name, text, rest, frame.raw)))
             .or_else(|| if bare { self.mend(name, text) } else { None });
         if let Some(repaired) = repaired {
             self.common.answer.repairs += 1;
@@ -366,11 +366,26 @@ impl Reader {
         Some(reading)
     }
 
-    /// An event that a line splitter cut at a character it takes for a line end, most likely U+2028: the
-    /// rest of the string stands in a line with no known field.
-    fn rejoin(&mut self, name: &str, text: &str, rest: &[u8]) -> Option<Reading<'static>> {
-        let rest = core::str::from_utf8(rest).ok()?;
-        self.repaired(name, &[text, "\u{2028}", rest].concat())
+    /// An event that a line splitter cut at characters it takes for line ends, most likely U+2028: the
+    /// rest of the string stands in lines with no known field, of which `rest` is the first.
+    fn rejoin(
+        &mut self,
+        name: &str,
+        text: &str,
+        rest: &[u8],
+        raw: &[u8],
+    ) -> Option<Reading<'static>> {
+        let all = raw.get(rest.as_ptr().addr().checked_sub(raw.as_ptr().addr())?..)?;
+        let [rest, all] = [rest, all].map(|bytes| core::str::from_utf8(bytes).ok());
+        let (rest, all) = (rest?, all?.trim_end_matches(['\r', '\n']));
+        self.repaired(name, &[text, SEPARATOR, rest].concat()).or_else(|| {
+            let mut whole = String::from(text);
+            for line in all.lines() {
+                whole.push_str(SEPARATOR);
+                whole.push_str(line);
+            }
+            self.repaired(name, &whole)
+        })
     }
 
     /// The same where there are no fields: the line end that came in its place stands inside a string.
@@ -531,6 +546,8 @@ fn ends_in_half_a_character(text: &str) -> bool {
 const LATIN_1: &str = "UTF-8 was decoded as Latin-1 before it came here, and lines were cut inside characters: \
     read bytes, or set the response's encoding to utf-8";
 const JSON_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+/// The most likely of the characters that `str.splitlines` takes for line ends and event streams do not.
+const SEPARATOR: &str = "\u{2028}";
 const DONE: &str = "[DONE]";
 const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 /// Values of `type` that only keep the connection alive.
