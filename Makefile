@@ -9,7 +9,7 @@ CARGO ?= cargo
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers wheels clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo

@@ -43,7 +43,7 @@ RATE = 50
 # Tokens that come at once: in clusters, and in the steps of a provider that batches a little.
 SHAPES = {"clusters of 60": 60, "deltas of 10": 10}
 # Until then everything has been opened, and has been at work for a while.
-OPENING_S, WARM_S = 1.5, 2.5
+OPENING_S, WARM_S = 1.0, 2.0
 SAMPLED = 100
 PROBE_S = 0.01
 # The streams begin at different places of one text, and come to its beginning again.
@@ -112,16 +112,17 @@ def main() -> int:
     if options.serve:
         new_loop("uvloop").run_until_complete(serve(Case(**json.loads(options.serve))))
         return 0
-    cases = [
-        Case(options.streams, options.seconds, shape, loop, sockets, verb, unit)
-        for shape, sockets in [*((shape, False) for shape in SHAPES), ("clusters of 60", True)]
-        for loop in ("asyncio", "uvloop")
-        for verb, unit in (("", ""), ("pieces", "block"), ("pieces", "word"))
-    ]
+    clusters, deltas = SHAPES
+    ways = [("", ""), ("pieces", "block"), ("pieces", "word")]
+    loops = ["asyncio", "uvloop"]
+    rows = [(clusters, loop, False) for loop in loops]
+    rows += [(deltas, "asyncio", False), *((clusters, loop, True) for loop in loops)]
+    size = options.streams, options.seconds
+    cases = [Case(*size, *row, *way) for row in rows for way in ways]
     cases += [
-        Case(options.streams, options.seconds, "clusters of 60", "asyncio", False, "wrap", "block"),
+        Case(*size, clusters, "asyncio", False, "wrap", "block"),
         # With hardly anything to do: what is left is what timers and waking cost.
-        Case(10, options.seconds, "clusters of 60", "asyncio", False, "pieces", "word"),
+        Case(10, options.seconds, clusters, "asyncio", False, "pieces", "word"),
     ]
     found = []
     for case in cases:
@@ -170,13 +171,20 @@ class Run:
         self.gc_longest = 0
 
     async def measure(self) -> dict[str, Any]:
-        case = self.case
-        server = None
-        if case.sockets:
-            command = [sys.executable, __file__, "--serve", json.dumps(asdict(case))]
-            server = subprocess.Popen(command, stdout=subprocess.PIPE)
+        if not self.case.sockets:
+            return await self.measure_here()
+        command = [sys.executable, __file__, "--serve", json.dumps(asdict(self.case))]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE)
+        try:
             assert server.stdout is not None
             self.port = int(server.stdout.readline())
+            return await self.measure_here()
+        finally:
+            server.kill()
+            server.wait()
+
+    async def measure_here(self) -> dict[str, Any]:
+        case = self.case
         gc.collect()
         memory = resident()
         # A clock that all processes share.
@@ -194,9 +202,6 @@ class Run:
         gc.callbacks.remove(self.watch_gc)
         probe.cancel()
         await asyncio.gather(*streams)
-        if server is not None:
-            server.kill()
-            server.wait()
         wall = end - begin
         lateness, checked, changed = self.lateness(begin * 1e9, end * 1e9)
         return {
@@ -328,7 +333,7 @@ def schedule(
 ) -> Iterator[tuple[float, bytes]]:
     """When a stream's source should send what."""
     at, event = start + case.phase(number), number * 7
-    while at < start + WARM_S + case.seconds + case.period:
+    while at < start + WARM_S + case.seconds:
         yield at, events[event % len(events)]
         at, event = at + case.period, event + 1
 
@@ -406,8 +411,8 @@ def quantiles(values: list[float]) -> tuple[float, float, float]:
 def head(options: argparse.Namespace) -> str:
     python = ".".join(map(str, sys.version_info[:3]))
     return (
-        f"CPython {python}, {options.streams} streams of {RATE} tokens/s, {options.seconds:.0f} s "
-        f"a row after {WARM_S} s at work; lateness of {min(SAMPLED, options.streams)} of the streams."
+        f"CPython {python}, streams of {RATE} tokens/s, {options.seconds:.0f} s a row after "
+        f"{WARM_S} s at work; lateness of {min(SAMPLED, options.streams)} of the streams."
     )
 
 
