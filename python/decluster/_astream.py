@@ -57,8 +57,7 @@ class AsyncStream(Told, Generic[T]):
                     if self._reader is None:
                         self._start()
                 elif hub.lacks_reading():
-                    await self._read_here()
-                    item = hub.take()
+                    item = await self._read_here()
                     continue
                 waiter = hub.wait(item)
                 try:
@@ -124,20 +123,29 @@ class AsyncStream(Told, Generic[T]):
                 _read(self._hub, self._source), name="decluster-reader"
             )
 
-    async def _read_here(self) -> None:
-        """Reads one item in the caller's task: what is due comes between two reads."""
-        hub, inline = self._hub, self._hub.inline
+    async def _read_here(self) -> Any:
+        """Reads in the caller's task: what is due comes between two reads, silences stay."""
+        hub, inline, read = self._hub, self._hub.inline, self._source.iterator.__anext__
         hub.reading = True
+        item: Any = inf
         try:
-            inline.push(await self._source.iterator.__anext__())
-        except StopAsyncIteration:
-            inline.finish()
-        except Exception as error:
-            inline.fail(error)
+            wanted = True
+            while wanted and type(item) is float:
+                try:
+                    wanted = inline.push(await read())
+                except StopAsyncIteration:
+                    inline.finish()
+                    wanted = False
+                except Exception as error:
+                    inline.fail(error)
+                    wanted = False
+                item = hub.take()
         finally:
             hub.reading = False
-            # Who waited for what this read would bring looks for it, or reads on.
-            hub.wake()
+            if hub.waiters:
+                # Who waited for what this would bring looks for it, or reads on.
+                hub.wake()
+        return item
 
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
