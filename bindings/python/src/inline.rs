@@ -5,14 +5,14 @@ use crate::flow::{fault, options};
 use crate::form::{Form, Originals, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
-use crate::{PENDING, error, params};
+use crate::{error, params};
 use decluster::wire::Answer;
-use decluster::{Nanos, Rewriter, Rewritten};
+use decluster::{Rewriter, Rewritten};
 use decluster_runtime::{End, OwnedObject, OwnedPiece};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyIterator};
+use pyo3::types::{PyDict, PyFloat, PyIterator};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) fn open_inline(
     let options = options(py, mode, dialect)?;
     let engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
-    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), due: None };
+    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new() };
     let state = Arc::new(Mutex::new(state));
     let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
     let known = Known::new(Shared(Arc::clone(&state)));
@@ -64,8 +64,6 @@ struct State {
     lines: VecDeque<Py<PyAny>>,
     /// The beginning of a line whose end has not come: an event need not end with its line.
     begun: Vec<u8>,
-    /// When the next item is due, as far as the last poll could say.
-    due: Option<Nanos>,
 }
 
 #[pymethods]
@@ -87,7 +85,7 @@ impl Inline {
                 }
                 Turn::Raise(error) => return Err(error),
                 Turn::Finished => return Ok(None),
-                Turn::Pending { wants_input: true } => match iterator.next() {
+                Turn::Pending { wants_input: true, .. } => match iterator.next() {
                     Some(Ok(item)) => {
                         if let Err(error) = self.take(&mut reading, &item) {
                             lock(&self.state).engine.fail(error);
@@ -99,8 +97,8 @@ impl Inline {
                     Some(Err(error)) => return Err(error),
                     None => self.end(&mut reading, None),
                 },
-                Turn::Pending { wants_input: false } => {
-                    let wait = self.wait().map_or(SLICE, |wait| wait.min(SLICE));
+                Turn::Pending { wants_input: false, due } => {
+                    let wait = due.map_or(SLICE, |due| due.min(SLICE));
                     #[expect(
                         clippy::disallowed_methods,
                         reason = "the caller's thread is the one that waits"
@@ -112,20 +110,19 @@ impl Inline {
         }
     }
 
-    /// What is due: an item, `PENDING`, or `None` at the end. Raises as `pull`.
+    /// What is due: an item, or `None` at the end. If nothing is, a float: in how many seconds something will
+    /// be, infinity if not before there is input. Raises as `pull`.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         match self.turn(py) {
             Turn::Item(item) => Ok(Some(item)),
             Turn::Object(event) => self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event)),
             Turn::Raise(error) => Err(error),
             Turn::Finished => Ok(None),
-            Turn::Pending { .. } => PENDING.get(py).map(Some),
+            Turn::Pending { due, .. } => {
+                let due = due.map_or(f64::INFINITY, |due| due.as_secs_f64());
+                Ok(Some(PyFloat::new(py, due).into_any().unbind()))
+            }
         }
-    }
-
-    /// After `PENDING`: in how many seconds something is due; `None` if nothing is before there is input.
-    fn due(&self) -> Option<f64> {
-        self.wait().map(|wait| wait.as_secs_f64())
     }
 
     /// Takes in one item of the source; says whether the next is wanted.
@@ -184,7 +181,7 @@ impl Inline {
 enum Turn {
     Item(Py<PyAny>),
     Object(OwnedObject),
-    Pending { wants_input: bool },
+    Pending { wants_input: bool, due: Option<Duration> },
     Raise(PyErr),
     Finished,
 }
@@ -233,12 +230,6 @@ impl Inline {
             state.engine.finish(now);
         }
     }
-
-    fn wait(&self) -> Option<Duration> {
-        let state = lock(&self.state);
-        let (due, now) = (state.due?, state.engine.now());
-        Some(Duration::from_nanos(due.0.saturating_sub(now.0)))
-    }
 }
 
 impl State {
@@ -281,12 +272,11 @@ impl State {
                 }
                 Rewritten::Event(event) => Py::new(py, Event::from(event)).map(Py::into_any),
                 Rewritten::Wait(at) => {
-                    self.due = Some(at);
-                    return Turn::Pending { wants_input: self.engine.wants_input() };
+                    let due = Some(Duration::from_nanos(at.0.saturating_sub(now.0)));
+                    return Turn::Pending { wants_input: self.engine.wants_input(), due };
                 }
                 Rewritten::NeedInput => {
-                    self.due = None;
-                    return Turn::Pending { wants_input: self.engine.wants_input() };
+                    return Turn::Pending { wants_input: self.engine.wants_input(), due: None };
                 }
                 Rewritten::Finished if !self.begun.is_empty() => {
                     let begun = std::mem::take(&mut self.begun);
