@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # Everything that ends up in the compiled module.
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
-PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
+PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
 .PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels clean
 
@@ -128,11 +128,11 @@ $(VENV)/.installed-clients: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --group clients --group recipes
 	touch $@
 
-$(VENV)/.installed-wheels: $(VENV)/bin/python
+$(VENV)/.installed-wheels: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --group wheels
 	touch $@
 
-$(VENV)/.installed-vocabulary: $(VENV)/bin/python
+$(VENV)/.installed-vocabulary: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --group vocabulary
 	touch $@
 

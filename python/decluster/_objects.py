@@ -7,9 +7,7 @@ besides (fields it does not know, private attributes, which fields were set) sta
 
 # What JSON holds is of any type, at any depth.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 # pyright: reportUnknownMemberType=false
-# What stands in an event is known when it comes: dicts and lists of anything.
 
 from __future__ import annotations
 

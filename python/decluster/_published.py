@@ -26,14 +26,14 @@ def config_from(settings: Mapping[str, Any]) -> Parameters:
     parameters: dict[str, Any] = {}
     for name, value in settings.items():
         said = _said(name, value)
-        try:
-            Engine(**said)
-        except (TypeError, ConfigError) as error:
-            raise ConfigError(f"{name} = {value!r}: {error}") from None
         twice = parameters.keys() & said.keys()
         if twice:
             raise ConfigError(f"{name} says {', '.join(twice)}, which was said already")
         parameters.update(said)
+        try:
+            Engine(**parameters)
+        except (TypeError, ConfigError) as error:
+            raise ConfigError(f"{name} = {value!r}: {error}") from None
     return cast(Parameters, parameters)
 
 
@@ -43,7 +43,7 @@ def _said(name: str, value: Any) -> dict[str, Any]:
     own = [parameter.name for parameter in PARAMETERS] + ["preset"]
     if name in own:
         return {name: value}
-    close = get_close_matches(name, [*PUBLISHED, *own], n=1)
+    close = get_close_matches(str(name), [*PUBLISHED, *own], n=1)
     hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(PUBLISHED)} and {OWN}"
     raise ConfigError(f"no setting {name!r}; {hint}")
 

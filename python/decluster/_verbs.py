@@ -65,7 +65,7 @@ class Answer:
     """Why, where the verdict alone does not tell."""
     error: Any
     """The first error object in the stream."""
-    dialect: str | None
+    dialect: Dialect | None
     choices: list[dict[str, Any]]
     """For each choice: `index`, `reasoning`, `output`, `finish`."""
     events: int
@@ -121,7 +121,8 @@ def wrap(
     single ones (`PARAMETERS`) override it.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
-    iterating the source's own error, after all text that had arrived before it, or `TooLarge`.
+    iterating the source's own error, `TooLarge` or another `StreamError`, each after all text that
+    had arrived before it, and `ReasoningBudgetExceeded` beyond `max_reasoning_tokens`.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> for line in wrap(lines):
@@ -313,4 +314,4 @@ def _open(
 
 NOTHING_KNOWN = "nothing of it is known"
 
-__all__ = ["Answer", "Event", "Piece", "blocks", "collect", "pieces", "wrap"]
+__all__ = ["Answer", "blocks", "collect", "pieces", "wrap"]

@@ -4,11 +4,10 @@ use crate::engine::{Event, Piece};
 use crate::form::{Form, Originals, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
-use crate::{PENDING, error, params};
+use crate::{error, params};
 use decluster::wire::{Answer, Dialect};
 use decluster::{Rewriter, RewriterError, RewriterOptions};
 use decluster_runtime::{Closed, Step, pair};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::VecDeque;
@@ -76,22 +75,15 @@ struct Lines {
 
 #[pymethods]
 impl Flow {
-    /// The next item; `None` at the end; `PENDING` when `patience` (seconds, none for ever) is over.
-    /// Raises the source's own error after all that had arrived before it. Ctrl-C interrupts it.
-    #[pyo3(signature = (patience=None))]
-    fn next(&self, py: Python<'_>, patience: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
-        let wrong = |_| PyValueError::new_err("patience is a number of seconds, not below 0");
-        let mut left = patience.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
+    /// The next item; `None` at the end. Raises the source's own error after all that had arrived before it.
+    /// Ctrl-C interrupts it.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         loop {
-            let slice = left.map_or(SLICE, |left| left.min(SLICE));
-            let found = match py.detach(|| self.step(slice)) {
+            let found = match py.detach(|| self.step(SLICE)) {
                 Taken::Line(bytes) | Taken::Step(Step::Bytes(bytes)) => {
                     item(py, &bytes, self.form.get().copied())
                 }
-                Taken::Step(Step::Object(event)) => match self.given.take(py, &event)? {
-                    Some(item) => item,
-                    None => return Ok(None),
-                },
+                Taken::Step(Step::Object(event)) => return self.given.take(py, &event),
                 Taken::Step(Step::Piece(piece)) => Py::new(py, Piece::from(piece))?.into_any(),
                 Taken::Step(Step::Other(name, data)) => {
                     Py::new(py, Event::new(name, data))?.into_any()
@@ -102,12 +94,6 @@ impl Flow {
                 Taken::Step(Step::Finished) => return Ok(None),
                 Taken::Step(_) => {
                     py.check_signals()?;
-                    if let Some(left) = &mut left {
-                        *left = left.saturating_sub(slice);
-                        if left.is_zero() {
-                            return Ok(Some(PENDING.get(py)?));
-                        }
-                    }
                     continue;
                 }
             };

@@ -7,7 +7,7 @@ use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
 use decluster::wire::Answer;
-use decluster::{Rewriter, Rewritten};
+use decluster::{Rewriter, RewriterError, Rewritten};
 use decluster_runtime::{End, OwnedObject, OwnedPiece};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -79,16 +79,10 @@ impl Inline {
         let mut iterator = iterator.clone();
         loop {
             match self.turn(py) {
-                Turn::Item(item) => return Ok(Some(item)),
-                Turn::Object(event) => {
-                    return self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event));
-                }
-                Turn::Raise(error) => return Err(error),
-                Turn::Finished => return Ok(None),
                 Turn::Pending { wants_input: true, .. } => match iterator.next() {
                     Some(Ok(item)) => {
                         if let Err(error) = self.take(&mut reading, &item) {
-                            lock(&self.state).engine.fail(error);
+                            self.end_with(error);
                         }
                     }
                     Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
@@ -106,6 +100,7 @@ impl Inline {
                     py.detach(|| std::thread::sleep(wait));
                     py.check_signals()?;
                 }
+                found => return self.given_out(py, found),
             }
         }
     }
@@ -113,16 +108,8 @@ impl Inline {
     /// What is due: an item, or `None` at the end. If nothing is, a float: in how many seconds something will
     /// be, infinity if not before there is input. Raises as `pull`.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        match self.turn(py) {
-            Turn::Item(item) => Ok(Some(item)),
-            Turn::Object(event) => self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event)),
-            Turn::Raise(error) => Err(error),
-            Turn::Finished => Ok(None),
-            Turn::Pending { due, .. } => {
-                let due = due.map_or(f64::INFINITY, |due| due.as_secs_f64());
-                Ok(Some(PyFloat::new(py, due).into_any().unbind()))
-            }
-        }
+        let found = self.turn(py);
+        self.given_out(py, found)
     }
 
     /// Takes in one item of the source; says whether the next is wanted.
@@ -159,11 +146,13 @@ impl Inline {
 
     /// Ends the stream; what is queued is dropped.
     fn close(&self) {
+        // An error that nobody took, too, is dropped where code of others may run, which may ask this stream.
         let dropped = {
             let mut state = lock(&self.state);
+            let unread = state.engine.end();
             state.engine.close();
             state.begun.clear();
-            std::mem::take(&mut state.lines)
+            (unread, std::mem::take(&mut state.lines))
         };
         drop(dropped);
         if let Some(given) = &self.given {
@@ -183,12 +172,28 @@ enum Turn {
     Object(OwnedObject),
     Pending { wants_input: bool, due: Option<Duration> },
     Raise(PyErr),
+    Fault(RewriterError),
     Finished,
 }
 
 impl Inline {
     fn turn(&self, py: Python<'_>) -> Turn {
         lock(&self.state).turn(py)
+    }
+
+    /// What was found as Python takes it. Runs Python code.
+    fn given_out(&self, py: Python<'_>, found: Turn) -> PyResult<Option<Py<PyAny>>> {
+        match found {
+            Turn::Item(item) => Ok(Some(item)),
+            Turn::Object(event) => self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event)),
+            Turn::Pending { due, .. } => {
+                let due = due.map_or(f64::INFINITY, |due| due.as_secs_f64());
+                Ok(Some(PyFloat::new(py, due).into_any().unbind()))
+            }
+            Turn::Raise(error) => Err(error),
+            Turn::Fault(found) => Err(fault(py, &found)),
+            Turn::Finished => Ok(None),
+        }
     }
 
     fn take(&self, reading: &mut Reading, given: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -222,12 +227,23 @@ impl Inline {
     fn end(&self, reading: &mut Reading, error: Option<PyErr>) {
         let held = reading.intake.finish();
         self.push_all(reading, held);
-        let mut state = lock(&self.state);
         if let Some(error) = error {
-            state.engine.fail(error);
+            self.end_with(error);
         } else {
+            let mut state = lock(&self.state);
             let now = state.engine.now();
             state.engine.finish(now);
+        }
+    }
+
+    fn end_with(&self, error: PyErr) {
+        let mut state = lock(&self.state);
+        if state.engine.has_ended() {
+            // See `close`.
+            drop(state);
+            drop(error);
+        } else {
+            state.engine.fail(error);
         }
     }
 }
@@ -285,7 +301,7 @@ impl State {
                 Rewritten::Finished => {
                     return match self.engine.end() {
                         End::Failed(error) => Turn::Raise(error),
-                        End::Fault(found) => Turn::Raise(fault(py, &found)),
+                        End::Fault(found) => Turn::Fault(found),
                         _ => Turn::Finished,
                     };
                 }

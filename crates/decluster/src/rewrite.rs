@@ -147,7 +147,7 @@ pub enum RewriterError {
     TooLarge(sse::TooLarge),
     /// The caller pushed an event into a stream of bytes, or bytes into one of events; nothing was taken.
     Mixed,
-    /// More reasoning came than `max_reasoning_tokens` allows. What was let through is all but the rest.
+    /// More reasoning came than `max_reasoning_tokens` allows. What is within it was let through.
     ReasoningBudgetExceeded {
         /// Tokens that were let through, as estimated: at most one piece above the limit.
         used: u64,
@@ -281,7 +281,8 @@ impl Rewriter {
         !self.ending && (self.flushing || (!self.behind && self.has_room()))
     }
 
-    /// What ended the stream, if it was not its end: an event over the cap, too many choices. Gives it once.
+    /// What ended the stream, if it was not its end: an event over the cap, too many choices, more reasoning than may
+    /// be. Gives it once.
     pub fn take_fault(&mut self) -> Option<RewriterError> {
         self.fault.take()
     }
