@@ -9,7 +9,6 @@ __all__ = [
     "FINISHED",
     "NEED_INPUT",
     "PARAMETERS",
-    "PENDING",
     "PRESETS",
     "PROFILES",
     "STALL_LIMITS_MS",
@@ -51,7 +50,6 @@ class Signal:
 
 NEED_INPUT: Final[Signal]
 FINISHED: Final[Signal]
-PENDING: Final[Signal]
 
 @final
 class Parameter:
