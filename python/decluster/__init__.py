@@ -54,9 +54,9 @@ from ._errors import (
     Finished,
     Full,
     ReasoningBudgetExceeded,
-    StreamError,
+    ProviderError,
     TooLarge,
-    UsageError,
+    CallerError,
 )
 from ._published import config_from
 from ._stream import Stream
@@ -90,11 +90,11 @@ __all__ = [
     "ReasoningBudgetExceeded",
     "Segmenter",
     "Stream",
-    "StreamError",
+    "ProviderError",
     "Tokens",
     "TooLarge",
     "Usage",
-    "UsageError",
+    "CallerError",
     "Verdict",
     "Wait",
     "__version__",

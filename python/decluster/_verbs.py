@@ -121,7 +121,7 @@ def wrap(
     single ones (`PARAMETERS`) override it.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
-    iterating the source's own error, `TooLarge` or another `StreamError`, each after all text that
+    iterating the source's own error, `TooLarge` or another `ProviderError`, each after all text that
     had arrived before it, and `ReasoningBudgetExceeded` beyond `max_reasoning_tokens`.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
@@ -230,11 +230,11 @@ def collect(
 
     Of an async source the answer is awaited: `answer = await collect(response.aiter_lines())`.
 
-    Of the parameters only those count that say how to read: `max_event_bytes`, `think_tags`,
+    Of the parameters only these count: `max_event_bytes`, `max_reasoning_tokens`, `think_tags`,
     `starts_inside`, `think_reopens`, `think_copies`.
 
-    Raises the source's own error, and then gives no part of the answer (loop over `pieces` to have
-    it), or `TooLarge`.
+    Raises the source's own error, `TooLarge` or `ReasoningBudgetExceeded`, and then gives no part
+    of the answer: loop over `pieces` to have it.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> collect(lines).output

@@ -181,7 +181,7 @@ def test_published_settings_that_are_none_are_refused(
 
 def test_errors_say_whose_fault_they_are() -> None:
     for mine in (decluster.ConfigError, decluster.Full, decluster.Finished):
-        assert issubclass(mine, decluster.UsageError)
+        assert issubclass(mine, decluster.CallerError)
     for theirs in (decluster.TooLarge, decluster.BodyError):
-        assert issubclass(theirs, decluster.StreamError)
-    assert not issubclass(decluster.UsageError, decluster.StreamError)
+        assert issubclass(theirs, decluster.ProviderError)
+    assert not issubclass(decluster.CallerError, decluster.ProviderError)

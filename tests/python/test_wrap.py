@@ -242,7 +242,7 @@ def test_an_event_over_the_cap_is_an_error_after_the_text_before_it() -> None:
         for line in decluster.wrap(lines, max_event_bytes=4_096):
             seen.append(line)
     assert texts(seen)["content"] == "Kept whole."
-    with pytest.raises(decluster.StreamError):
+    with pytest.raises(decluster.ProviderError):
         decluster.collect(lines, max_event_bytes=4_096)
 
 
@@ -267,6 +267,8 @@ def test_reasoning_over_budget_is_an_error_and_closes_the_source(background: boo
     assert EXPECTED["reasoning_content"].startswith(told["reasoning_content"])
     assert closed.wait(5)
     assert no_reader_left()
+    with pytest.raises(decluster.ReasoningBudgetExceeded, match="at most 10"):
+        decluster.collect(LINES, max_reasoning_tokens=10)
 
 
 def test_a_broken_event_passes_and_is_counted() -> None:

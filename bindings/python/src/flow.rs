@@ -1,12 +1,12 @@
 //! A stream between a reader thread and its consumer.
 
 use crate::engine::{Event, Piece};
-use crate::form::{Form, Originals, item, lock};
+use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
 use decluster::wire::{Answer, Dialect};
-use decluster::{Rewriter, RewriterError, RewriterOptions};
+use decluster::{ReasoningBudgetExceeded, Rewriter, RewriterError, RewriterOptions};
 use decluster_runtime::{Closed, Step, pair};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -148,14 +148,8 @@ impl Flow {
                     continue;
                 }
             };
-            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-                lines.begun.extend_from_slice(line);
-                if line.ends_with(b"\n") {
-                    let mut line = std::mem::take(&mut lines.begun);
-                    line.truncate(line.len() - usize::from(!ends));
-                    lines.whole.push_back(line);
-                }
-            }
+            let Lines { whole, begun, .. } = &mut *lines;
+            cut(&bytes, ends, begun, |line| whole.push_back(line.to_vec()));
         }
     }
 
@@ -245,14 +239,17 @@ impl Feed {
 pub(crate) fn fault(py: Python<'_>, fault: &RewriterError) -> PyErr {
     match fault {
         RewriterError::TooLarge(_) => error(py, "TooLarge", fault),
-        RewriterError::ReasoningBudgetExceeded { used, limit } => {
-            let raised = error(py, "ReasoningBudgetExceeded", fault);
-            let value = raised.value(py);
-            let told = value.setattr("used", used).and_then(|()| value.setattr("limit", limit));
-            told.err().unwrap_or(raised)
-        }
-        _ => error(py, "StreamError", fault),
+        RewriterError::ReasoningBudgetExceeded(exceeded) => over_budget(py, exceeded),
+        _ => error(py, "ProviderError", fault),
     }
+}
+
+pub(crate) fn over_budget(py: Python<'_>, exceeded: &ReasoningBudgetExceeded) -> PyErr {
+    let raised = error(py, "ReasoningBudgetExceeded", exceeded);
+    let value = raised.value(py);
+    let told =
+        value.setattr("used", exceeded.used).and_then(|()| value.setattr("limit", exceeded.limit));
+    told.err().unwrap_or(raised)
 }
 
 pub(crate) fn dialect_of(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Dialect>> {

@@ -2,7 +2,7 @@
 
 use crate::engine::{Event, Piece};
 use crate::flow::{fault, options};
-use crate::form::{Form, Originals, item, lock};
+use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
@@ -270,7 +270,8 @@ impl State {
                     let Some(ends) = self.form.and_then(Form::lines) else {
                         return Turn::Item(item(py, bytes, self.form));
                     };
-                    split(py, bytes, ends, self.form, &mut self.begun, &mut self.lines);
+                    let Self { form, lines, begun, .. } = self;
+                    cut(bytes, ends, begun, |line| lines.push_back(item(py, line, *form)));
                     match self.lines.pop_front() {
                         Some(line) => return Turn::Item(line),
                         None => continue,
@@ -309,31 +310,6 @@ impl State {
             return found.map_or_else(Turn::Raise, Turn::Item);
         }
     }
-}
-
-/// Cuts what came out into lines; the last, if its end has not come, is `begun`.
-fn split(
-    py: Python<'_>,
-    bytes: &[u8],
-    ends: bool,
-    form: Option<Form>,
-    begun: &mut Vec<u8>,
-    lines: &mut VecDeque<Py<PyAny>>,
-) {
-    let mut start = 0;
-    let cut = usize::from(!ends);
-    for end in memchr::memchr_iter(b'\n', bytes) {
-        let line = &bytes[start..=end];
-        start = end + 1;
-        if begun.is_empty() {
-            lines.push_back(item(py, &line[..line.len() - cut], form));
-        } else {
-            begun.extend_from_slice(line);
-            lines.push_back(item(py, &begun[..begun.len() - cut], form));
-            begun.clear();
-        }
-    }
-    begun.extend_from_slice(&bytes[start..]);
 }
 
 struct Shared(Arc<Mutex<State>>);
