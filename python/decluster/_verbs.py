@@ -121,8 +121,8 @@ def wrap(
     single ones (`PARAMETERS`) override it.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
-    iterating the source's own error, `TooLarge` or another `ProviderError`, each after all text that
-    had arrived before it, and `ReasoningBudgetExceeded` beyond `max_reasoning_tokens`.
+    iterating the source's own error, `TooLarge` or another `ProviderError`, each after all text
+    that had arrived before it, and `ReasoningBudgetExceeded` beyond `max_reasoning_tokens`.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> for line in wrap(lines):
