@@ -38,7 +38,7 @@ class AsyncStream(Told, Generic[T]):
         self._source = source
         self._reader: asyncio.Task[None] | None = None
         self._turn = None if background else asyncio.Lock()
-        self._ended = False
+        self._ended = self._cancelled = self._reads = False
 
     def __aiter__(self: S) -> S:
         return self
@@ -48,8 +48,13 @@ class AsyncStream(Told, Generic[T]):
             item = self._hub.take()
             if item is PENDING:
                 item = await (self._next_of_reader() if self._turn is None else self._read_here())
-        except Exception:
-            await self.aclose()
+        except Exception as error:
+            try:
+                await self.aclose()
+            except asyncio.CancelledError:
+                # Who was cancelled has not seen it: else the next `anext` would be a clean end.
+                self._hub.keep(error)
+                raise
             raise
         if self._unsure:
             self._warn_of_bypass()
@@ -72,22 +77,29 @@ class AsyncStream(Told, Generic[T]):
     def __del__(self) -> None:
         # A stream that nobody holds any more: its reader holds only the hub and the source.
         reader = self.__dict__.get("_reader")
-        if reader is None or reader.done():
+        if reader is None:
             return
+        # An error that nobody took leads to the hub by its frames, and no collector sees that.
         self._hub.inline.close()
-        loop = reader.get_loop()
-        if not loop.is_closed():
+        if not reader.done() and not self._source.closing and not reader.get_loop().is_closed():
             # This may be another thread, or no moment for the loop's own.
-            loop.call_soon_threadsafe(reader.cancel)
+            reader.get_loop().call_soon_threadsafe(reader.cancel)
 
     async def aclose(self) -> None:
         """Ends the stream and closes its source; what is queued is dropped.
 
-        Returns within 100 ms, also if the source takes longer to be closed.
+        Returns within 100 ms, also if the source takes longer to be closed; of a stream without a
+        reader (`background=False`, or nothing was read) once the source is closed.
         """
         self._hub.close()
-        if self._reader is not None:
-            self._reader.cancel()
+        reader = self._reader
+        if reader is not None and not self._cancelled and not self._source.closing:
+            # Once: a second time would break off what the first has set off, the closing.
+            self._cancelled = True
+            if reader.get_loop() is _loop():
+                reader.cancel()
+            elif not reader.get_loop().is_closed():
+                reader.get_loop().call_soon_threadsafe(reader.cancel)
         await self._finish()
 
     async def close(self) -> None:
@@ -104,7 +116,10 @@ class AsyncStream(Told, Generic[T]):
             self._reader = _loop().create_task(
                 _read(self._hub, self._source), name="decluster-reader"
             )
-        item = PENDING
+        if self._reader is not None and self._reader.get_loop() is not _loop():
+            raise RuntimeError("this stream is read in another event loop, where it was begun")
+        # An eager task has read already.
+        item = self._hub.take()
         while item is PENDING:
             await self._hub.wait()
             item = self._hub.take()
@@ -119,7 +134,7 @@ class AsyncStream(Told, Generic[T]):
             while item is PENDING:
                 if inline.wants_input:
                     try:
-                        inline.push(await self._source.iterator.__anext__())
+                        inline.push(await self._read_one())
                     except StopAsyncIteration:
                         inline.finish()
                     except Exception as error:
@@ -129,12 +144,31 @@ class AsyncStream(Told, Generic[T]):
                 item = hub.take()
         return item
 
+    async def _read_one(self) -> Any:
+        self._reads = True
+        try:
+            return await self._source.iterator.__anext__()
+        except asyncio.CancelledError:
+            if getattr(self._source.iterator, "ag_frame", self) is None:
+                # The next one must not take this for the end.
+                ended = RuntimeError("a read was cancelled, which ended the generator it read from")
+                self._hub.inline.fail(ended)
+            raise
+        finally:
+            self._reads = False
+            if self._ended:
+                await _close(self._source)
+
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
         first, self._ended = not self._ended, True
         if self._reader is not None:
-            if not self._reader.done() and self._reader is not asyncio.current_task():
+            here = self._reader.get_loop() is _loop()
+            if here and not self._reader.done() and self._reader is not asyncio.current_task():
                 await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
+        elif first and self._reads:
+            # It closes the rest when it is back.
+            await _close(self._source, behind=True)
         elif first:
             await _close(self._source)
 
@@ -165,6 +199,10 @@ class _Hub:
             raise item.error
         return item
 
+    def keep(self, error: Exception) -> None:
+        """An error that was taken, and is to be taken again."""
+        self._ready.appendleft(_Raised(error))
+
     async def wait(self) -> None:
         """Waits until something can be taken."""
         waiter = _loop().create_future()
@@ -176,6 +214,10 @@ class _Hub:
             if waiter.cancelled():
                 with suppress(ValueError):
                     self._waiters.remove(waiter)
+                if self._timer is not None and not self._waiters:
+                    # Who waits next may do so in another loop, where this one never comes.
+                    self._timer.cancel()
+                    self._timer = None
             elif self._ready:
                 # What it was woken for is for somebody else now.
                 self._wake()
@@ -260,7 +302,7 @@ class _Raised:
 
 async def _read(hub: _Hub, source: AsyncSource) -> None:
     """The reader task. It holds the hub and the source, not the stream."""
-    inline = hub.inline
+    inline, loop = hub.inline, _loop()
     try:
         items = 0
         async for item in source.iterator:
@@ -278,17 +320,23 @@ async def _read(hub: _Hub, source: AsyncSource) -> None:
         inline.fail(RuntimeError("the task that reads this stream was cancelled"))
         raise
     except BaseException as error:  # It belongs to the consumer, whatever it is.
+        if isinstance(error, GeneratorExit) and not loop.is_running():
+            # The loop was closed before the task was done: there is nobody to serve or to await.
+            source.closing = True
+            raise
         inline.fail(error)
     finally:
-        try:
-            hub.serve()
-        finally:
-            await _close(source)
+        if not source.closing:
+            source.closing = True
+            try:
+                hub.serve()
+            finally:
+                await _close(source)
 
 
-async def _close(source: AsyncSource) -> None:
+async def _close(source: AsyncSource, *, behind: bool = False) -> None:
     try:
-        await source.aclose()
+        await (source.close_behind() if behind else source.aclose())
     except Exception as error:
         # The stream itself is complete; a client that fails to close loses nothing of it.
         warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from ._core import Known
 from ._types import Dialect, Verdict
@@ -18,6 +18,10 @@ class Told:
         self._known = known
         self._otherwise = otherwise
         self._unsure = True
+
+    def __reduce__(self) -> NoReturn:
+        # A copy would share the engine, and end it when it is dropped.
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
 
     if TYPE_CHECKING:
 
