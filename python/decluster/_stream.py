@@ -208,7 +208,7 @@ class _LeftBehind:
 
 
 def _close_all() -> None:
-    threads = []
+    threads: list[threading.Thread | None] = []
     for stream in list(_open_streams):
         with contextlib.suppress(Exception):
             threads.append(stream._abandon())
