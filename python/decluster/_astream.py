@@ -42,7 +42,7 @@ class AsyncStream(Told, Generic[T]):
         self._hub = _Hub(inline, background)
         self._source = source
         self._reader: asyncio.Task[None] | None = None
-        self._ended = False
+        self._ended = self._cancelled = False
 
     def __aiter__(self: S) -> S:
         return self
@@ -56,6 +56,11 @@ class AsyncStream(Told, Generic[T]):
                 if hub.has_reader:
                     if self._reader is None:
                         self._start()
+                        # An eager task has read already.
+                        item = hub.take()
+                        continue
+                    if self._reader.get_loop() is not _loop():
+                        raise RuntimeError("this stream is read in another event loop")
                 elif hub.lacks_reading():
                     item = await self._read_here()
                     continue
@@ -66,8 +71,13 @@ class AsyncStream(Told, Generic[T]):
                     hub.leave(waiter)
                     raise
                 item = hub.take()
-        except Exception:
-            await self.aclose()
+        except Exception as error:
+            try:
+                await self.aclose()
+            except asyncio.CancelledError:
+                # Who was cancelled has not seen it: else the next `anext` would be a clean end.
+                hub.keep(error)
+                raise
             raise
         if self._unsure:
             self._warn_of_bypass()
@@ -91,22 +101,29 @@ class AsyncStream(Told, Generic[T]):
     def __del__(self) -> None:
         # A stream that nobody holds any more: its reader holds only the hub and the source.
         reader = self.__dict__.get("_reader")
-        if reader is None or reader.done():
+        if reader is None:
             return
+        # An error that nobody took leads to the hub by its frames, and no collector sees that.
         self._hub.inline.close()
-        loop = reader.get_loop()
-        if not loop.is_closed():
+        if not reader.done() and not self._source.closing and not reader.get_loop().is_closed():
             # This may be another thread, or no moment for the loop's own.
-            loop.call_soon_threadsafe(reader.cancel)
+            reader.get_loop().call_soon_threadsafe(reader.cancel)
 
     async def aclose(self) -> None:
         """Ends the stream and closes its source; what is queued is dropped.
 
-        Returns within 100 ms, also if the source takes longer to be closed.
+        Returns within 100 ms, also if the source takes longer to be closed; of a stream without a
+        reader (`background=False`, or nothing was read) once the source is closed.
         """
         self._hub.close()
-        if self._reader is not None:
-            self._reader.cancel()
+        reader = self._reader
+        if reader is not None and not self._cancelled and not self._source.closing:
+            # Once: a second time would break off what the first has set off, the closing.
+            self._cancelled = True
+            if reader.get_loop() is _loop():
+                reader.cancel()
+            elif not reader.get_loop().is_closed():
+                reader.get_loop().call_soon_threadsafe(reader.cancel)
         await self._finish()
 
     async def close(self) -> None:
@@ -126,34 +143,46 @@ class AsyncStream(Told, Generic[T]):
 
     async def _read_here(self) -> Any:
         """Reads in the caller's task: what is due comes between two reads, silences stay."""
-        hub, inline, read = self._hub, self._hub.inline, self._source.iterator.__anext__
+        hub, inline, iterator = self._hub, self._hub.inline, self._source.iterator
         hub.reading = True
         item: Any = inf
         try:
             wanted = True
             while wanted and type(item) is float:
                 try:
-                    wanted = inline.push(await read())
+                    wanted = inline.push(await iterator.__anext__())
                 except StopAsyncIteration:
                     inline.finish()
                     wanted = False
                 except Exception as error:
                     inline.fail(error)
                     wanted = False
+                except asyncio.CancelledError:
+                    if getattr(iterator, "ag_frame", self) is None:
+                        # The next one must not take this for the end.
+                        inline.fail(RuntimeError("a read was cancelled, and with it its generator"))
+                    raise
                 item = hub.take()
         finally:
             hub.reading = False
             if hub.waiters:
                 # Who waited for what this would bring looks for it, or reads on.
                 hub.wake()
+            if self._ended:
+                # It was closed meanwhile.
+                await _close(self._source)
         return item
 
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
         first, self._ended = not self._ended, True
         if self._reader is not None:
-            if not self._reader.done() and self._reader is not asyncio.current_task():
+            here = self._reader.get_loop() is _loop()
+            if here and not self._reader.done() and self._reader is not asyncio.current_task():
                 await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
+        elif first and self._hub.reading:
+            # It closes the rest when it is back.
+            await _close(self._source, behind=True)
         elif first:
             await _close(self._source)
 
@@ -197,6 +226,10 @@ class _Hub:
         if self._room is not None:
             self._look_for_room(item)
         return item
+
+    def keep(self, error: Exception) -> None:
+        """An error that was taken, and is to be taken again."""
+        self._ready.appendleft(_Raised(error))
 
     def wait(self, due: float) -> asyncio.Future[None]:
         """What to wait for until something can be taken. Who stops waiting says so: `leave`."""
@@ -280,12 +313,13 @@ class _Hub:
 
     def _ring_in(self, due: float) -> None:
         at = monotonic() + due
+        loop = _loop()
+        if self._loop is not loop:
+            # The clock of another loop would not come here.
+            self._loop, self._clock, self._rings_at = loop, _clock_of(loop), inf
         if at < self._rings_at:
             # Else it looks too early, finds nothing, and is set anew.
             self._rings_at = at
-            loop = _loop()
-            if self._loop is not loop:
-                self._loop, self._clock = loop, _clock_of(loop)
             self._clock.set(loop, at, self)
 
 
@@ -337,7 +371,7 @@ class _Raised:
 
 async def _read(hub: _Hub, source: AsyncSource) -> None:
     """The reader task. It holds the hub and the source, not the stream."""
-    inline = hub.inline
+    inline, loop = hub.inline, _loop()
     try:
         items = 0
         async for item in source.iterator:
@@ -356,17 +390,23 @@ async def _read(hub: _Hub, source: AsyncSource) -> None:
         inline.fail(RuntimeError("the task that reads this stream was cancelled"))
         raise
     except BaseException as error:  # It belongs to the consumer, whatever it is.
+        if isinstance(error, GeneratorExit) and not loop.is_running():
+            # The loop was closed before the task was done: there is nobody to serve or to await.
+            source.closing = True
+            raise
         inline.fail(error)
     finally:
-        try:
-            hub.serve()
-        finally:
-            await _close(source)
+        if not source.closing:
+            source.closing = True
+            try:
+                hub.serve()
+            finally:
+                await _close(source)
 
 
-async def _close(source: AsyncSource) -> None:
+async def _close(source: AsyncSource, *, behind: bool = False) -> None:
     try:
-        await source.aclose()
+        await (source.close_behind() if behind else source.aclose())
     except Exception as error:
         # The stream itself is complete; a client that fails to close loses nothing of it.
         warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)

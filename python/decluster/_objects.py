@@ -184,7 +184,13 @@ def _merge(own: Any, said: Any) -> Any:
             for key, member in own.items()
             if not isinstance(key, str) or key in said
         }
-        merged = kept | {key: member for key, member in said.items() if key not in kept}
+        new = {key: member for key, member in said.items() if key not in kept}
+        if new and any(not isinstance(key, str) for key in own):
+            # JSON has numbers as keys, too, in its own way.
+            numbers = {key: 0 for key in own if not isinstance(key, str)}
+            said_so = json.loads(json.dumps(numbers, skipkeys=True))
+            new = {key: member for key, member in new.items() if key not in said_so}
+        merged = kept | new
         return merged if type(own) is dict else _alike(own, merged, said)
     if isinstance(own, (list, tuple)) and isinstance(said, list) and len(own) == len(said):
         members = map(_merge, own, said)

@@ -27,6 +27,8 @@ def open_source(
     Raises `TypeError` for what is none, with what to give instead.
     """
     _refuse(source)
+    if closer is not None and not callable(closer):
+        raise TypeError(f"closer is a {type(closer).__name__}: give a function, as response.close")
     is_response = _has_lines(source) or _is_aiohttp(source)
     if framing in ("bytes", "text") and is_response:
         raise TypeError(
@@ -71,6 +73,10 @@ class Source:
         self._lock = threading.Lock()
         self._read = False
         self.hides_response: bool = inspect.isgenerator(self.iterator)
+        if inspect.iscoroutinefunction(closer):
+            raise TypeError(
+                "the source is not async, so nobody can await the closer: give a function"
+            )
         self._closer = closer or _closer_of(source, self.iterator, "close")
         if closer is not None:
             # `closer=response.close` names the response, whatever the source hides it behind.
@@ -82,15 +88,19 @@ class Source:
         Shutting its socket down wakes the reader; closing the response would wait for it instead. A
         source whose socket cannot be reached is left to its closer, which may wait, but not here.
         Once all was read, the connection is the client's again, perhaps in use for another request.
+        One of HTTP/2 is not this response's alone, and a response that is closed while it is read
+        waits for what is never told to it: there a read ends with what comes next.
         """
-        if self._read:
+        if self._read or _shares_connection(self._response):
             return
         connection = _socket_of(self._response)
         if connection is not None:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         elif self._closer is not None:
-            threading.Thread(target=self._call_closer, name="decluster-closer", daemon=True).start()
+            threading.Thread(
+                target=self._close_behind, name="decluster-closer", daemon=True
+            ).start()
 
     def look_behind(self) -> None:
         """Finds the response behind generators, once an item has come through them.
@@ -113,6 +123,17 @@ class Source:
                 close()
         finally:
             self._call_closer()
+
+    @property
+    def running(self) -> bool:
+        """Whether a read is under way, as far as the iterator tells."""
+        return getattr(self.iterator, "gi_running", False) is True
+
+    def _close_behind(self) -> None:
+        try:
+            self._call_closer()
+        except Exception as error:
+            warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
 
     def _call_closer(self) -> None:
         with self._lock:
@@ -143,6 +164,7 @@ class AsyncSource:
             opened, self.framing = source.iter_lines(), "lines"
         self.iterator: AsyncIterator[Any] = opened.__aiter__()
         self._closer = closer or _closer_of(source, self.iterator, "aclose", "close")
+        self.closing = False
 
     async def aclose(self) -> None:
         """Closes the iterator, then what was given to be closed. No read may be under way."""
@@ -151,11 +173,15 @@ class AsyncSource:
             if close is not None:
                 await close()
         finally:
-            closer, self._closer = self._closer, None
-            if closer is not None:
-                closing = closer()
-                if inspect.isawaitable(closing):
-                    await closing
+            await self.close_behind()
+
+    async def close_behind(self) -> None:
+        """Closes what was given to be closed. A read of it that is under way ends by that."""
+        closer, self._closer = self._closer, None
+        if closer is not None:
+            closing = closer()
+            if inspect.isawaitable(closing):
+                await closing
 
 
 def _refuse(source: Any) -> None:
@@ -298,6 +324,11 @@ def _socket_of(response: Any) -> socket.socket | None:
     return None
 
 
+def _shares_connection(response: Any) -> bool:
+    extensions = getattr(response, "extensions", None)
+    return isinstance(extensions, dict) and "stream_id" in extensions
+
+
 class _Lines:
     """Cuts chunks into lines, where event streams have line ends: not at U+2028, as `str` does.
 
@@ -317,6 +348,8 @@ class _Lines:
             parts = [part + b"\n" for part in chunk.split(b"\n")]
             parts[-1] = parts[-1][:-1]
         else:
+            if not chunk:
+                return []
             if self._after_cr:
                 chunk = chunk.removeprefix(b"\n")
             self._after_cr = chunk.endswith(b"\r")

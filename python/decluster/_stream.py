@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import contextvars
 import os
 import sys
 import threading
+import time
 import warnings
 import weakref
 from functools import partial
@@ -43,7 +45,7 @@ class Stream(Told, Generic[T]):
         self._pull = partial(flow.pull, source.iterator) if isinstance(flow, Inline) else None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._ended = False
+        self._ended = self._close_late = False
         _open_streams.add(self)
 
     def __iter__(self: S) -> S:
@@ -105,18 +107,21 @@ class Stream(Told, Generic[T]):
                 _refuse_greenlets()
                 feed, self._feed = self._feed, None
                 context = contextvars.copy_context()
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=context.run,
                     args=(_read, feed, self._source),
                     name="decluster-reader",
                     daemon=True,
                 )
-                self._thread.start()
+                # What cannot be started is no reader: the source is closed here then.
+                thread.start()
+                self._thread = thread
 
     def _finish(self) -> None:
         """The end was reached: the reader is done or about to be."""
         with self._lock:
-            first, self._ended = not self._ended, True
+            first, self._ended = not self._ended or self._close_late, True
+            self._close_late = False
         if first and self._thread is None:
             _close(self._source)
 
@@ -127,17 +132,22 @@ class Stream(Told, Generic[T]):
         self._flow.close()
         if self._thread is not None:
             self._source.interrupt()
+        elif first and self._source.running:
+            # Another thread reads, or the source itself closes: who reads closes it, being back.
+            self._close_late = True
+            self._source.interrupt()
         elif first:
             _close(self._source)
         return self._thread
 
     def _leave_to_parent(self) -> None:
         """In a forked child: the reader did not come along, and the socket is the parent's."""
-        if self._thread is not None:
+        if self._thread is not None or self._source.running:
             # Its locks may have been held when the process was forked: it is not even dropped.
             _left_behind.append((self._flow, self._known))
             self._flow = self._known = _LeftBehind()  # type: ignore[assignment]
             self._thread, self._lock, self._ended = None, threading.Lock(), True
+            self._pull = None
 
 
 class SdkStream(PassesOn, Stream[T]):
@@ -199,8 +209,14 @@ class _LeftBehind:
 
 
 def _close_all() -> None:
+    threads: list[threading.Thread | None] = []
     for stream in list(_open_streams):
-        stream.close()
+        with contextlib.suppress(Exception):
+            threads.append(stream._abandon())
+    # However many there are, one wait for all of them.
+    until = time.monotonic() + CLOSE_WITHIN_S
+    for thread in filter(None, threads):
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 def _forked() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from ._core import Known
 from ._types import Dialect, Framing, Verdict
@@ -39,6 +39,10 @@ class Told:
         self._how = how
         self._unsure = not how.is_text
         self._looked = how.is_text
+
+    def __reduce__(self) -> NoReturn:
+        # A copy would share the engine, and end it when it is dropped.
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
 
     if TYPE_CHECKING:
 

@@ -635,3 +635,222 @@ def test_a_stream_of_no_known_dialect_passes_with_one_warning() -> None:
     with pytest.warns(RuntimeWarning, match="does not recognise this stream") as caught:
         assert run(main()) == lines
     assert len(caught) == 1
+
+
+def test_a_failed_stream_lets_its_source_be_closed_in_peace() -> None:
+    async def main() -> None:
+        closed: list[str] = []
+
+        async def closer() -> None:
+            await asyncio.sleep(0.001)
+            closed.append("closed")
+
+        async def fails() -> AsyncIterator[str]:
+            yield chat("First of all. Then ")
+            raise BoomError
+
+        stream = decluster.wrap(fails(), closer=closer)
+        with pytest.raises(BoomError):
+            async for _ in stream:
+                pass
+        await asyncio.gather(stream.aclose(), stream.aclose())
+        assert closed == ["closed"]
+        assert no_task_left()
+
+    run(main())
+
+
+def test_an_error_is_not_lost_if_its_consumer_is_cancelled_meanwhile() -> None:
+    async def main() -> None:
+        closing, release = asyncio.Event(), asyncio.Event()
+
+        async def closer() -> None:
+            closing.set()
+            await release.wait()
+
+        async def fails() -> AsyncIterator[str]:
+            raise BoomError
+            yield ""
+
+        stream = decluster.wrap(fails(), closer=closer)
+        consumer = asyncio.ensure_future(anext(stream))
+        await closing.wait()
+        await asyncio.sleep(0)
+        consumer.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await consumer
+        with pytest.raises(BoomError):
+            await anext(stream)
+        release.set()
+        assert await soon(no_task_left)
+
+    run(main())
+
+
+def test_an_error_that_nobody_took_is_freed() -> None:
+    class Marker:
+        pass
+
+    async def main() -> None:
+        freed: list[bool] = []
+
+        async def fails() -> AsyncIterator[str]:
+            marker = Marker()
+            weakref.finalize(marker, freed.append, True)
+            yield chat("First of all. Then ")
+            yield ""
+            raise BoomError
+
+        stream = decluster.wrap(fails())
+        await anext(stream)
+        assert await soon(no_task_left)
+        assert not freed
+        del stream
+        gc.collect()
+        assert freed
+
+    run(main())
+
+
+@pytest.mark.skipif(not hasattr(asyncio, "eager_task_factory"), reason="no eager tasks here")
+def test_a_reader_that_is_eager() -> None:
+    async def whole() -> AsyncIterator[str]:
+        for line in LINES:
+            yield line
+
+    async def main() -> list[str]:
+        asyncio.get_running_loop().set_task_factory(
+            asyncio.eager_task_factory  # type: ignore[attr-defined,unused-ignore]
+        )
+        return [line async for line in decluster.wrap(whole())]
+
+    assert texts(run(main())) == EXPECTED
+
+
+def test_a_loop_that_is_closed_too_early_has_nothing_else_to_tell() -> None:
+    loop = asyncio.new_event_loop()
+    told: list[str] = []
+    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+    stream = decluster.wrap(silent_after_first(asyncio.Event()))
+    loop.run_until_complete(anext(stream))
+    loop.close()
+    run(stream.aclose())
+    del stream
+    gc.collect()
+    assert told == ["Task was destroyed but it is pending!"]
+
+
+def test_another_event_loop_is_refused() -> None:
+    here, there = asyncio.new_event_loop(), asyncio.new_event_loop()
+    closed: list[bool] = []
+
+    async def silent() -> AsyncIterator[str]:
+        try:
+            yield chat("First of all. ")
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    async def read(stream: decluster.AsyncStream[str]) -> str:
+        return await anext(stream)
+
+    async def nothing_left() -> bool:
+        return await soon(no_task_left)
+
+    try:
+        stream = decluster.wrap(silent())
+        first = here.create_task(read(stream))
+        here.run_until_complete(asyncio.sleep(0.01))
+        with pytest.raises(RuntimeError, match="another event loop"):
+            there.run_until_complete(read(stream))
+        assert here.run_until_complete(nothing_left())
+        assert isinstance(first.exception(), StopAsyncIteration)
+        assert closed == [True]
+    finally:
+        here.close()
+        there.close()
+
+
+def test_without_a_reader_a_source_that_is_read_is_closed_when_it_is_back() -> None:
+    async def main() -> None:
+        reads, back = asyncio.Event(), asyncio.Event()
+        closed: list[str] = []
+
+        async def source() -> AsyncIterator[str]:
+            try:
+                yield chat("First of all. Then ")
+                yield ""
+                reads.set()
+                await back.wait()
+            finally:
+                closed.append("source")
+
+        def closer() -> None:
+            closed.append("closer")
+            back.set()
+
+        stream = decluster.wrap(source(), background=False, closer=closer)
+
+        async def consume() -> None:
+            async for _ in stream:
+                pass
+
+        consumer = asyncio.create_task(consume())
+        await reads.wait()
+        await stream.aclose()
+        await consumer
+        assert closed == ["closer", "source"]
+
+    run(main())
+
+
+def test_without_a_reader_a_generator_that_a_cancelled_read_ended_is_no_end() -> None:
+    async def main() -> None:
+        reads = asyncio.Event()
+
+        async def source() -> AsyncIterator[str]:
+            yield chat("First of all. ")
+            yield ""
+            reads.set()
+            await asyncio.Event().wait()
+
+        stream = decluster.wrap(source(), background=False, pace="off")
+
+        async def consume() -> None:
+            async for _ in stream:
+                pass
+
+        consumer = asyncio.create_task(consume())
+        await reads.wait()
+        consumer.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await consumer
+        with pytest.raises(RuntimeError, match="a read was cancelled"):
+            await consume()
+
+    run(main())
+
+
+def test_without_a_reader_a_cancelled_wait_leaves_no_timer_to_the_next_loop() -> None:
+    class Whole:
+        def __init__(self) -> None:
+            self.lines = iter([chat("One more sentence of some words. " * 20), ""])
+
+        def __aiter__(self) -> Whole:
+            return self
+
+        async def __anext__(self) -> str:
+            for line in self.lines:
+                return line
+            raise StopAsyncIteration
+
+    stream = decluster.pieces(Whole(), background=False, max_rate=60)
+
+    async def until_it_waits() -> None:
+        with suppress(asyncio.TimeoutError):
+            while True:
+                await asyncio.wait_for(anext(stream), 0.01)
+
+    for _ in range(6):
+        run(until_it_waits())
+        assert str(run(asyncio.wait_for(anext(stream), 5)))

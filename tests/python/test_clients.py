@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -179,7 +181,9 @@ def test_the_lines_of_a_response_are_cut_at_any_end(end: str, size: int) -> None
             raise NotImplementedError
 
         def iter_bytes(self) -> Iterator[bytes]:
-            return (body[at : at + size] for at in range(0, len(body), size))
+            for at in range(0, len(body), size):
+                yield body[at : at + size]
+                yield b""
 
     plain = body.decode().split(end)[:-1]
     assert list(decluster.wrap(Response(), pace="off", segment="off")) == plain
@@ -249,3 +253,40 @@ def test_the_first_text_is_not_held_back() -> None:
         stream.close()
         assert len(arrived) == 1
     assert no_reader_left()
+
+
+def test_closing_leaves_a_connection_of_http_2_to_the_other_responses() -> None:
+    here, there = socket.socketpair()
+    came = threading.Event()
+    closed: list[bool] = []
+
+    class NetworkStream:
+        def get_extra_info(self, _: str) -> socket.socket:
+            return here
+
+    class Response:
+        """As httpx has it."""
+
+        extensions: ClassVar = {"network_stream": NetworkStream(), "stream_id": 1}
+
+        def iter_lines(self) -> Iterator[str]:
+            raise NotImplementedError
+
+        def iter_bytes(self) -> Iterator[bytes]:
+            yield DELTAS[0]
+            came.wait(10)
+            yield DELTAS[0]
+
+        def close(self) -> None:
+            closed.append(came.is_set())
+
+    with here, there:
+        stream = decluster.wrap(Response())
+        next(stream)
+        stream.close()
+        there.sendall(b"x")
+        assert here.recv(1) == b"x"
+        came.set()
+        assert no_reader_left()
+    # To close the response while it is read would leave its reader without a word for ever.
+    assert closed == [True]

@@ -233,3 +233,9 @@ def test_a_call_beside_text_is_handed_out_once() -> None:
     assert "".join(parts[0]["text"] for parts in parts_of) == TEXT
     # A copy lacks what stands on the last one; it has no null that the provider never sends.
     assert ["usageMetadata" in item for item in out] == [False] * (len(out) - 1) + [True]
+
+
+def test_keys_that_are_no_strings_stay() -> None:
+    out = list(decluster.wrap([chat(TEXT, more={1: "one", None: "none"})], pace="off"))
+    assert len(out) > 1
+    assert [item["more"] for item in out if "more" in item] == [{1: "one", None: "none"}]

@@ -204,3 +204,50 @@ lines = [event.decode().rstrip(), "", "data: [DONE]", ""]
 print(len(list(decluster.wrap(lines))) > len(lines))
 """
     assert told(code) == ["True"]
+
+
+def test_the_interpreter_ends_soon_however_many_streams_are_open() -> None:
+    code = """
+def blocked():
+    yield event.decode().rstrip()
+    yield ""
+    time.sleep(60)
+
+import atexit
+streams = [decluster.wrap(blocked()) for _ in range(60)]
+for stream in streams:
+    next(stream)
+start = time.monotonic()
+atexit._run_exitfuncs()
+print("soon", time.monotonic() - start < 2, flush=True)
+"""
+    assert told(code) == ["soon True"]
+
+
+@needs_fork
+def test_a_forked_child_has_no_part_in_a_stream_that_another_thread_reads_itself() -> None:
+    code = """
+reads, forked = threading.Event(), threading.Event()
+
+def source():
+    yield event.decode().rstrip()
+    yield ""
+    reads.set()
+    forked.wait(10)
+
+stream = decluster.wrap(source(), background=False)
+thread = threading.Thread(target=list, args=(stream,))
+thread.start()
+reads.wait(10)
+child = os.fork()
+if child == 0:
+    try:
+        next(stream)
+    except RuntimeError as error:
+        print("in the parent" if "stayed in the parent" in str(error) else error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+forked.set()
+thread.join()
+"""
+    assert told(code) == ["in the parent"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextvars
+import copy
 import gc
 import json
+import pickle
 import socket
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from readers import no_reader_left
@@ -632,3 +635,76 @@ def test_collect_knows_about_tags() -> None:
     assert decluster.collect(lines, starts_inside=True).output == "b"
     with pytest.raises(TypeError, match="starts_inside takes True or False"):
         decluster.collect(lines, starts_inside="on")  # type: ignore[arg-type]
+
+
+def test_without_a_reader_a_source_that_is_read_is_closed_when_it_is_back() -> None:
+    reads, back = threading.Event(), threading.Event()
+    closed: list[str] = []
+
+    def source() -> Iterator[str]:
+        try:
+            yield chat("First of all. Then ")
+            yield ""
+            reads.set()
+            back.wait(10)
+        finally:
+            closed.append("source")
+
+    stream = decluster.wrap(source(), background=False, closer=back.set)
+    consumer = threading.Thread(target=list, args=(stream,))
+    consumer.start()
+    assert reads.wait(10)
+    stream.close()
+    consumer.join(10)
+    assert closed == ["source"]
+
+
+def test_without_a_thread_to_be_had_the_source_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none)
+    closed: list[bool] = []
+    stream = decluster.wrap(iter(LINES), closer=lambda: closed.append(True))
+    with pytest.raises(RuntimeError, match="can't start"):
+        next(stream)
+    stream.close()
+    assert closed == [True]
+
+
+def test_a_closer_that_fails_beside_a_read_is_told() -> None:
+    release = threading.Event()
+
+    def source() -> Iterator[str]:
+        yield chat("First of all. Then ")
+        yield ""
+        release.wait(10)
+
+    def fails() -> None:
+        release.set()
+        raise BoomError
+
+    stream = decluster.wrap(source(), closer=fails)
+    next(stream)
+    with pytest.warns(RuntimeWarning, match="closing the source failed"):
+        stream.close()
+        assert no_reader_left()
+        while any(thread.name == "decluster-closer" for thread in threading.enumerate()):
+            pass
+
+
+async def nobody_awaits() -> None: ...
+
+
+@pytest.mark.parametrize("closer", [nobody_awaits, object()])
+def test_a_closer_that_cannot_be_called_is_refused(closer: Any) -> None:
+    with pytest.raises(TypeError, match="give a function"):
+        decluster.wrap(iter(LINES), closer=closer)
+
+
+@pytest.mark.parametrize("of", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_stream_cannot_be_copied(of: Callable[[object], object]) -> None:
+    stream = decluster.wrap(iter(LINES))
+    with pytest.raises(TypeError, match="cannot be copied"):
+        of(stream)
+    assert texts(stream) == EXPECTED
