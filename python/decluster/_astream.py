@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from ._core import Inline, Known
 from ._source import AsyncSource
-from ._told import PassesOn, Told
+from ._told import How, PassesOn, Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="AsyncStream[Any]")
@@ -36,9 +36,9 @@ class AsyncStream(Told, Generic[T]):
         known: Known,
         source: AsyncSource,
         background: bool,
-        otherwise: str,
+        how: How,
     ) -> None:
-        super().__init__(known, otherwise)
+        super().__init__(known, how)
         self._hub = _Hub(inline, background)
         self._source = source
         self._reader: asyncio.Task[None] | None = None
@@ -72,6 +72,7 @@ class AsyncStream(Told, Generic[T]):
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
+            self._look_at_end()
             await self._finish()
             raise StopAsyncIteration
         return item  # type: ignore[no-any-return]

@@ -37,6 +37,11 @@ def dump(event: Any) -> str:
     return _dump_plain(event)
 
 
+def text_event(text: str) -> str:
+    """A bare text as an event, in the form that most providers have."""
+    return _dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
+
+
 def change(event: Any, data: str) -> Any:
     """A copy of the event that says what `data` says: the event's own JSON with other values in it.
 

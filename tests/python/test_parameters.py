@@ -185,3 +185,26 @@ def test_errors_say_whose_fault_they_are() -> None:
     for theirs in (decluster.TooLarge, decluster.BodyError):
         assert issubclass(theirs, decluster.ProviderError)
     assert not issubclass(decluster.CallerError, decluster.ProviderError)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("max_dealy", "did you mean max_delay"),
+        ("target_ttfrt_ms", r"config_from\(\) reads"),
+        ("events", "no parameter here"),
+        ("zzz", "there are: unit pace"),
+    ],
+)
+def test_a_parameter_that_does_not_exist_is_answered_with_one_that_does(
+    name: str, says: str
+) -> None:
+    with pytest.raises(decluster.ConfigError, match=says):
+        decluster.Engine(**{name: 1})
+
+
+def test_what_would_have_no_effect_is_refused() -> None:
+    for name in ("rate", "burst"):
+        with pytest.raises(decluster.ConfigError, match="for pace='fixed'"):
+            decluster.wrap([""], **{name: 50})  # type: ignore[call-overload]
+        decluster.wrap([""], pace="fixed", **{name: 50}).close()  # type: ignore[call-overload]

@@ -7,14 +7,14 @@ use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
 use decluster::wire::{Answer, Dialect};
 use decluster::{ReasoningBudgetExceeded, Rewriter, RewriterError, RewriterOptions};
-use decluster_runtime::{Closed, Step, pair};
+use decluster_runtime::{Closed, OwnedPiece, Step, pair};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-/// Opens both ends of a stream. `mode` is `bytes`, `pieces` or `pieces+events`.
+/// Opens both ends of a stream. `mode` is `bytes`, `pieces`, `pieces+events`, or `texts`: pieces as `str`.
 #[pyfunction]
 #[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
 pub(crate) fn open_flow(
@@ -38,7 +38,8 @@ pub(crate) fn open_flow(
     };
     let flow = Arc::new(flow);
     let known = Known::new(Shared(Arc::clone(&flow)));
-    Ok((Flow { inner: flow, form, lines: Mutex::default(), given }, feed, known))
+    let texts = mode == "texts";
+    Ok((Flow { inner: flow, form, lines: Mutex::default(), given, texts }, feed, known))
 }
 
 /// How the stream should go out.
@@ -61,6 +62,7 @@ pub(crate) struct Flow {
     form: Arc<OnceLock<Form>>,
     lines: Mutex<Lines>,
     given: Originals,
+    texts: bool,
 }
 
 /// What came out and was not taken.
@@ -84,7 +86,7 @@ impl Flow {
                     item(py, &bytes, self.form.get().copied())
                 }
                 Taken::Step(Step::Object(event)) => return self.given.take(py, &event),
-                Taken::Step(Step::Piece(piece)) => Py::new(py, Piece::from(piece))?.into_any(),
+                Taken::Step(Step::Piece(piece)) => piece_of(py, piece, self.texts)?,
                 Taken::Step(Step::Other(name, data)) => {
                     Py::new(py, Event::new(name, data))?.into_any()
                 }
@@ -233,6 +235,13 @@ impl Feed {
             let _ = py.detach(|| say(feed));
         }
     }
+}
+
+pub(crate) fn piece_of(py: Python<'_>, piece: OwnedPiece, as_text: bool) -> PyResult<Py<PyAny>> {
+    if as_text {
+        return Ok(PyString::new(py, &piece.text).into_any().unbind());
+    }
+    Ok(Py::new(py, Piece::from(piece))?.into_any())
 }
 
 /// What was wrong with the stream.

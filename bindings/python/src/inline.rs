@@ -1,7 +1,7 @@
 //! A stream that is read where it is consumed: in the caller's thread, or in an event loop.
 
-use crate::engine::{Event, Piece};
-use crate::flow::{fault, options};
+use crate::engine::Event;
+use crate::flow::{fault, options, piece_of};
 use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Opens a stream without a reader. `mode` is `bytes`, `pieces` or `pieces+events`.
+/// Opens a stream without a reader. `mode` as of `open_flow`.
 #[pyfunction]
 #[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
 pub(crate) fn open_inline(
@@ -31,7 +31,8 @@ pub(crate) fn open_inline(
     let options = options(py, mode, dialect)?;
     let engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
-    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new() };
+    let texts = mode == "texts";
+    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), texts };
     let state = Arc::new(Mutex::new(state));
     let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
     let known = Known::new(Shared(Arc::clone(&state)));
@@ -64,6 +65,8 @@ struct State {
     lines: VecDeque<Py<PyAny>>,
     /// The beginning of a line whose end has not come: an event need not end with its line.
     begun: Vec<u8>,
+    /// Pieces are given as `str`.
+    texts: bool,
 }
 
 #[pymethods]
@@ -281,9 +284,7 @@ impl State {
                     let (name, data) = (name.to_owned(), data.to_owned());
                     return Turn::Object(OwnedObject { number, name, data, changed, done });
                 }
-                Rewritten::Piece(piece) => {
-                    Py::new(py, Piece::from(OwnedPiece::from(piece))).map(Py::into_any)
-                }
+                Rewritten::Piece(piece) => piece_of(py, OwnedPiece::from(piece), self.texts),
                 Rewritten::Other { name, data } => {
                     Py::new(py, Event::new(name.to_owned(), data.to_owned())).map(Py::into_any)
                 }

@@ -53,7 +53,7 @@ impl Budget {
 impl fmt::Display for ReasoningBudgetExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { used, limit } = self;
-        write!(f, "reasoning budget exceeded: about {used} tokens, at most {limit} may be")
+        write!(f, "reasoning budget exceeded: about {used} tokens, the limit is {limit}")
     }
 }
 
