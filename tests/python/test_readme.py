@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import openai
 import pytest
 import requests
 from example_streams import ANSWER, HOW, WHY, clustered, environment, event, texts_of
@@ -83,6 +84,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
             "handle": handled.append,
             "handled": handled,
             "decluster": decluster,
+            "openai": openai,
         }
         if "(response" in fragment and "as response" not in fragment:
             known["response"] = requests.post(server.url, stream=True, timeout=10)
