@@ -93,7 +93,7 @@ def _has(value: object, name: str) -> bool:
 SNAPSHOTS = (
     "a {} cannot be wrapped: its events carry the whole text so far, which would run ahead of what "
     "is shown. Use create(stream=True), or pace the bytes below the SDK, in its HTTP client "
-    "(python/examples/http_hook.py shows how)"
+    "(decluster.httpx_hooks)"
 )
 HELPERS = ("openai.lib.streaming.", "anthropic.lib.streaming.")
 AGENTS = "openai.lib.streaming.agents."

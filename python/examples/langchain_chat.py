@@ -1,4 +1,4 @@
-"""LangChain, paced below it: `ChatOpenAI` with the clients of http_hook.py; nothing else changes.
+"""LangChain, paced below it: `ChatOpenAI` with `decluster.httpx_hooks`; nothing else changes.
 
     OPENAI_API_KEY=... OPENAI_MODEL=... python langchain_chat.py "Why is the sky blue?"
 
@@ -10,8 +10,9 @@ import os
 import sys
 
 import openai
-from http_hook import async_hooks, hooks
 from langchain_openai import ChatOpenAI
+
+from decluster.httpx_hooks import async_hooks, hooks
 
 # A client with the SDK's own timeouts: they allow ten minutes of silence. With one of httpx's
 # defaults a model that thinks for more than five seconds would be given up.

@@ -1,4 +1,4 @@
-"""Pydantic-AI, paced below it: an agent on a provider with the client of http_hook.py.
+"""Pydantic-AI, paced below it: an agent on a provider with `decluster.httpx_hooks`.
 
     OPENAI_API_KEY=... OPENAI_MODEL=... python pydantic_ai_agent.py "What time is it?"
 
@@ -11,10 +11,11 @@ import sys
 from datetime import datetime
 
 import openai
-from http_hook import async_hooks
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+
+from decluster.httpx_hooks import async_hooks
 
 
 def clock() -> str:

@@ -1,4 +1,4 @@
-"""The response hook of python/examples below SDKs, LangChain and Pydantic-AI."""
+"""The hooks of `decluster.httpx_hooks` below SDKs, LangChain and Pydantic-AI."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 import gzip
 import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
-import http_hook
 import httpx
 import httpx2
 import openai
@@ -33,6 +33,8 @@ from matrix_streams import split
 from readers import no_reader_left
 from sdk_streams import messages, text_block, thinking
 
+import decluster
+from decluster import httpx_hooks
 from decluster._demo_server import Hold, Send, Server
 
 CALLING_THE_CLOCK = clustered(*called("clock", {}), finish="tool_calls")
@@ -103,10 +105,10 @@ Read = Callable[[Server, dict[str, list[Any]]], tuple[list[str], Any]]
 @pytest.mark.parametrize(
     ("read", "hooks", "script"),
     [
-        (read_openai, http_hook.hooks, ANSWER),
-        (read_openai_async, http_hook.async_hooks, ANSWER),
-        (read_anthropic, http_hook.hooks, MESSAGES),
-        (read_anthropic_async, http_hook.async_hooks, MESSAGES),
+        (read_openai, httpx_hooks.hooks, ANSWER),
+        (read_openai_async, httpx_hooks.async_hooks, ANSWER),
+        (read_anthropic, httpx_hooks.hooks, MESSAGES),
+        (read_anthropic_async, httpx_hooks.async_hooks, MESSAGES),
     ],
 )
 def test_a_helper_puts_the_same_message_together_of_more_and_smaller_deltas(
@@ -125,9 +127,21 @@ def test_a_helper_puts_the_same_message_together_of_more_and_smaller_deltas(
 
 def test_parameters_reach_the_stream() -> None:
     with Server(ANSWER) as server:
-        deltas, _ = read_openai(server, http_hook.hooks(unit="word", pace="off"))
+        deltas, _ = read_openai(server, httpx_hooks.hooks(unit="word", pace="off"))
         assert [text.strip() for text in deltas if text] == HOW.split()
     assert no_reader_left()
+
+
+@pytest.mark.parametrize("hooks", [httpx_hooks.hooks, httpx_hooks.async_hooks])
+def test_what_cannot_be_is_refused_before_there_is_a_response(hooks: Any) -> None:
+    with pytest.raises(decluster.ConfigError, match="max_delay"):
+        hooks(max_delay=-1)
+
+
+def test_no_client_is_imported_with_the_hooks() -> None:
+    asked = "import sys, decluster.httpx_hooks; print({'httpx', 'httpx2'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -138,7 +152,7 @@ def test_an_error_passes_as_the_clients_own_after_the_text(library: Any) -> None
     with Server(BROKEN) as server:
         chunks = []
         with (
-            library.Client(event_hooks=http_hook.hooks(), trust_env=False) as client,
+            library.Client(event_hooks=httpx_hooks.hooks(), trust_env=False) as client,
             pytest.raises(library.RemoteProtocolError) as raised,
             client.stream("POST", server.url) as response,
         ):
@@ -154,7 +168,7 @@ def test_an_error_passes_as_the_clients_own_after_the_text(library: Any) -> None
 def test_closing_a_response_ends_a_read_that_blocks(library: Any) -> None:
     with Server([Send(THOUGHT), Hold()]) as server:
         with (
-            library.Client(event_hooks=http_hook.hooks(), trust_env=False) as client,
+            library.Client(event_hooks=httpx_hooks.hooks(), trust_env=False) as client,
             client.stream("POST", server.url) as response,
         ):
             assert b"The lease" in next(response.iter_bytes())
@@ -167,7 +181,7 @@ def test_closing_a_response_ends_a_read_that_blocks(library: Any) -> None:
 def test_closing_an_async_response_leaves_no_task(library: Any) -> None:
     async def main(server: Server) -> None:
         async with library.AsyncClient(
-            event_hooks=http_hook.async_hooks(), trust_env=False
+            event_hooks=httpx_hooks.async_hooks(), trust_env=False
         ) as client:
             async with client.stream("POST", server.url) as response:
                 async for chunk in response.aiter_bytes():
@@ -188,7 +202,7 @@ EVENTS = b"".join(step.data for step in ANSWER)
 def test_a_compressed_stream_is_paced_and_arrives_uncompressed(library: Any) -> None:
     with (
         Provider(gzip.compress(EVENTS), content_encoding="gzip") as provider,
-        library.Client(event_hooks=http_hook.hooks(), trust_env=False) as client,
+        library.Client(event_hooks=httpx_hooks.hooks(), trust_env=False) as client,
         client.stream("POST", provider.url) as response,
     ):
         chunks = list(response.iter_bytes())
@@ -204,7 +218,7 @@ def test_a_response_that_is_no_stream_is_left_alone(library: Any) -> None:
         Provider(
             gzip.compress(body), content_encoding="gzip", content_type="application/json"
         ) as p,
-        library.Client(event_hooks=http_hook.hooks(), trust_env=False) as client,
+        library.Client(event_hooks=httpx_hooks.hooks(), trust_env=False) as client,
     ):
         response = client.post(p.url)
         assert response.json() == json.loads(body)
@@ -215,7 +229,7 @@ def test_a_response_that_is_no_stream_is_left_alone(library: Any) -> None:
 def test_a_stream_that_was_read_gives_its_connection_back(library: Any) -> None:
     with (
         Provider(EVENTS) as provider,
-        library.Client(event_hooks=http_hook.hooks(pace="off"), trust_env=False) as client,
+        library.Client(event_hooks=httpx_hooks.hooks(pace="off"), trust_env=False) as client,
     ):
         for _ in range(3):
             with client.stream("POST", provider.url) as response:
