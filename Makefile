@@ -7,9 +7,9 @@ BIN := $(VENV)/bin
 CARGO ?= cargo
 # Everything that ends up in the compiled module.
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
-PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
+PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers wheels clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -81,6 +81,14 @@ bench-peers: $(VENV)/.installed-peers
 	$(CARGO) bench --locked --quiet -p decluster-benches --bench segment
 	$(BIN)/python benches/segment_peers.py
 
+## What reading costs in Python, beside httpx-sse and openai's decoder, and write the tables into benches/README.md.
+bench-python: $(VENV)/.installed-overhead
+	$(BIN)/python benches/overhead.py --write benches/README.md
+
+## How late the pieces of 1,000 async streams come in one event loop, and write the table into benches/README.md.
+bench-async: $(VENV)/.installed-overhead
+	$(BIN)/python benches/async_streams.py --write benches/README.md
+
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:
 	UPDATE_VECTORS=1 $(CARGO) test --locked --quiet -p decluster-tests --test vectors
@@ -120,14 +128,18 @@ $(VENV)/.installed-clients: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --group clients --group recipes
 	touch $@
 
-$(VENV)/.installed-wheels: $(VENV)/bin/python
+$(VENV)/.installed-wheels: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --group wheels
 	touch $@
 
-$(VENV)/.installed-vocabulary: $(VENV)/bin/python
+$(VENV)/.installed-vocabulary: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --group vocabulary
 	touch $@
 
 $(VENV)/.installed-peers: $(VENV)/.installed-demo
 	$(BIN)/python -m pip install --quiet --group peers
+	touch $@
+
+$(VENV)/.installed-overhead: $(VENV)/.installed-demo
+	$(BIN)/python -m pip install --quiet --group overhead
 	touch $@

@@ -49,14 +49,14 @@ from ._core import (
 )
 from ._errors import (
     BodyError,
+    CallerError,
     ConfigError,
     DeclusterError,
     Finished,
     Full,
+    ProviderError,
     ReasoningBudgetExceeded,
-    StreamError,
     TooLarge,
-    UsageError,
 )
 from ._published import config_from
 from ._stream import Stream
@@ -74,6 +74,7 @@ __all__ = [
     "AsyncStream",
     "Block",
     "BodyError",
+    "CallerError",
     "ConfigError",
     "DeclusterError",
     "Dialect",
@@ -87,14 +88,13 @@ __all__ = [
     "Parameters",
     "Piece",
     "Preset",
+    "ProviderError",
     "ReasoningBudgetExceeded",
     "Segmenter",
     "Stream",
-    "StreamError",
     "Tokens",
     "TooLarge",
     "Usage",
-    "UsageError",
     "Verdict",
     "Wait",
     "__version__",

@@ -6,12 +6,17 @@ import asyncio
 import warnings
 from collections import deque
 from contextlib import suppress
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
-from ._core import PENDING, Inline, Known
+from ._core import Inline, Known
 from ._source import AsyncSource
-from ._told import PassesOn, Told
+from ._told import How, PassesOn, Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="AsyncStream[Any]")
@@ -31,34 +36,52 @@ class AsyncStream(Told, Generic[T]):
         known: Known,
         source: AsyncSource,
         background: bool,
-        otherwise: str,
+        how: How,
     ) -> None:
-        super().__init__(known, otherwise)
-        self._hub = _Hub(inline)
+        super().__init__(known, how)
+        self._hub = _Hub(inline, background)
         self._source = source
         self._reader: asyncio.Task[None] | None = None
-        self._turn = None if background else asyncio.Lock()
-        self._ended = self._cancelled = self._reads = False
+        self._ended = self._cancelled = False
 
     def __aiter__(self: S) -> S:
         return self
 
     async def __anext__(self) -> T:
+        hub = self._hub
         try:
-            item = self._hub.take()
-            if item is PENDING:
-                item = await (self._next_of_reader() if self._turn is None else self._read_here())
+            item = hub.take()
+            while type(item) is float:
+                # One coroutine for all of it: others would cost more than what they do here.
+                if hub.has_reader:
+                    if self._reader is None and not self._ended:
+                        self._start()
+                        # An eager task has read already.
+                        item = hub.take()
+                        continue
+                    self._stay_in_loop()
+                elif hub.lacks_reading():
+                    item = await self._read_here()
+                    continue
+                waiter = hub.wait(item)
+                try:
+                    await waiter
+                except asyncio.CancelledError:
+                    hub.leave(waiter)
+                    raise
+                item = hub.take()
         except Exception as error:
             try:
                 await self.aclose()
             except asyncio.CancelledError:
                 # Who was cancelled has not seen it: else the next `anext` would be a clean end.
-                self._hub.keep(error)
+                hub.keep(error)
                 raise
             raise
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
+            self._look_at_end()
             await self._finish()
             raise StopAsyncIteration
         return item  # type: ignore[no-any-return]
@@ -111,53 +134,45 @@ class AsyncStream(Told, Generic[T]):
         self._hub.inline.flush()
         self._hub.serve()
 
-    async def _next_of_reader(self) -> Any:
-        if self._reader is None and not self._ended:
-            self._reader = _loop().create_task(
-                _read(self._hub, self._source), name="decluster-reader"
-            )
+    def _start(self) -> None:
+        self._reader = _loop().create_task(_read(self._hub, self._source), name="decluster-reader")
+
+    def _stay_in_loop(self) -> None:
         if self._reader is not None and self._reader.get_loop() is not _loop():
             raise RuntimeError("this stream is read in another event loop, where it was begun")
-        # An eager task has read already.
-        item = self._hub.take()
-        while item is PENDING:
-            await self._hub.wait()
-            item = self._hub.take()
-        return item
 
     async def _read_here(self) -> Any:
         """Reads in the caller's task: what is due comes between two reads, silences stay."""
-        assert self._turn is not None
-        hub, inline = self._hub, self._hub.inline
-        async with self._turn:
-            item = hub.take()
-            while item is PENDING:
-                if inline.wants_input:
-                    try:
-                        inline.push(await self._read_one())
-                    except StopAsyncIteration:
-                        inline.finish()
-                    except Exception as error:
-                        inline.fail(error)
-                else:
-                    await hub.wait()
-                item = hub.take()
-        return item
-
-    async def _read_one(self) -> Any:
-        self._reads = True
+        hub, inline, iterator = self._hub, self._hub.inline, self._source.iterator
+        read = iterator.__anext__
+        hub.reading = True
+        item: Any = inf
         try:
-            return await self._source.iterator.__anext__()
-        except asyncio.CancelledError:
-            if getattr(self._source.iterator, "ag_frame", self) is None:
-                # The next one must not take this for the end.
-                ended = RuntimeError("a read was cancelled, which ended the generator it read from")
-                self._hub.inline.fail(ended)
-            raise
+            wanted = True
+            while wanted and type(item) is float:
+                try:
+                    wanted = inline.push(await read())
+                except StopAsyncIteration:
+                    inline.finish()
+                    wanted = False
+                except asyncio.CancelledError:
+                    if getattr(iterator, "ag_frame", self) is None:
+                        # The next one must not take this for the end.
+                        ended = "a read was cancelled, which ended the generator it read from"
+                        inline.fail(RuntimeError(ended))
+                    raise
+                except Exception as error:
+                    inline.fail(error)
+                    wanted = False
+                item = hub.take()
         finally:
-            self._reads = False
+            hub.reading = False
             if self._ended:
                 await _close(self._source)
+            if hub.waiters:
+                # Who waited for what this would bring looks for it, or reads on.
+                hub.wake()
+        return item
 
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
@@ -166,8 +181,8 @@ class AsyncStream(Told, Generic[T]):
             here = self._reader.get_loop() is _loop()
             if here and not self._reader.done() and self._reader is not asyncio.current_task():
                 await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
-        elif first and self._reads:
-            # It closes the rest when it is back.
+        elif first and self._hub.reading:
+            # Who reads closes the rest, being back.
             await _close(self._source, behind=True)
         elif first:
             await _close(self._source)
@@ -180,58 +195,98 @@ class AsyncSdkStream(PassesOn, AsyncStream[T]):
 class _Hub:
     """What the consumers and the reader of a stream share, so that neither holds the other.
 
-    While a consumer waits, what is due is taken for it when it is due, by a timer or by the reader:
-    so a task is woken only for something. All of this happens in one event loop.
+    While a consumer waits, what is due is taken for it when it is due, by the clock or by the
+    reader: so a task is woken only for something. All of this happens in one event loop.
     """
 
-    def __init__(self, inline: Inline) -> None:
+    def __init__(self, inline: Inline, has_reader: bool) -> None:
         self.inline = inline
+        # Otherwise one of the consumers reads at a time.
+        self.has_reader = has_reader
+        self.reading = False
+        self._poll = inline.poll
         self._ready: deque[Any] = deque()
-        self._waiters: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.Handle | None = None
-        self._timer_at = 0.0
+        self.waiters: deque[asyncio.Future[None]] = deque()
         self._room: asyncio.Future[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clock = NO_CLOCK
+        # When the clock looks after this stream next.
+        self._rings_at = inf
 
     def take(self) -> Any:
-        """The next item, `PENDING`, or `None` at the end. Raises the source's error."""
-        item = self._ready.popleft() if self._ready else self._poll()
-        if isinstance(item, _Raised):
-            raise item.error
+        """The next item, or `None` at the end, or for how long to wait: see `Inline.poll`.
+
+        Raises the source's error.
+        """
+        if self._ready:
+            item = self._ready.popleft()
+            if isinstance(item, _Raised):
+                raise item.error
+            return item
+        item = self._poll()
+        if self._room is not None:
+            self._look_for_room(item)
         return item
 
     def keep(self, error: Exception) -> None:
         """An error that was taken, and is to be taken again."""
         self._ready.appendleft(_Raised(error))
 
-    async def wait(self) -> None:
-        """Waits until something can be taken."""
+    def wait(self, due: float) -> asyncio.Future[None]:
+        """What to wait for until something can be taken. Who stops waiting says so: `leave`."""
         waiter = _loop().create_future()
-        self._waiters.append(waiter)
-        self._set_timer()
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.cancelled():
-                with suppress(ValueError):
-                    self._waiters.remove(waiter)
-                if self._timer is not None and not self._waiters:
-                    # Who waits next may do so in another loop, where this one never comes.
-                    self._timer.cancel()
-                    self._timer = None
-            elif self._ready:
-                # What it was woken for is for somebody else now.
-                self._wake()
-            raise
+        self.waiters.append(waiter)
+        if due != inf:
+            self._ring_in(due)
+        return waiter
+
+    def leave(self, waiter: asyncio.Future[None]) -> None:
+        """Whoever waited was cancelled."""
+        if waiter.cancelled():
+            with suppress(ValueError):
+                self.waiters.remove(waiter)
+            if not self.waiters:
+                # Who waits next may do so in another loop, where this clock never rings.
+                self._rings_at = inf
+        else:
+            # What it was woken for is for somebody else now.
+            self.wake()
+
+    def wake(self) -> None:
+        """Lets one of those who wait look."""
+        while self.waiters:
+            waiter = self.waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
 
     def serve(self) -> None:
         """Takes what is due for those who wait."""
-        while self._waiters:
-            item = self._poll()
-            if item is PENDING:
-                self._set_timer()
+        while self.waiters:
+            try:
+                item = self._poll()
+            except BaseException as error:
+                item = _Raised(error)
+            if self._room is not None:
+                self._look_for_room(item)
+            if type(item) is float:
+                if item != inf:
+                    self._ring_in(item)
+                if self.lacks_reading():
+                    self.wake()
                 return
             self._ready.append(item)
-            self._wake()
+            self.wake()
+
+    def lacks_reading(self) -> bool:
+        """Whether a consumer should read now."""
+        return not self.has_reader and not self.reading and self.inline.wants_input
+
+    def ring(self, at: float) -> None:
+        """The time has come that the clock was set to, unless it was set to another since."""
+        if at == self._rings_at:
+            self._rings_at = inf
+            self.serve()
 
     async def wait_for_room(self) -> bool:
         """Waits until more input is wanted; false if the stream was closed meanwhile."""
@@ -250,47 +305,64 @@ class _Hub:
         self.inline.close()
         self._ready.clear()
         self.serve()
-        if self._timer is not None:
-            self._timer.cancel()
         self._make_room()
 
-    def _poll(self) -> Any:
-        try:
-            item = self.inline.poll()
-        except BaseException as error:
-            return _Raised(error)
-        if self._room is not None and (item is None or self.inline.wants_input):
+    def _look_for_room(self, item: Any) -> None:
+        if item is None or self.inline.wants_input:
             self._make_room()
-        return item
 
     def _make_room(self) -> None:
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
 
-    def _wake(self) -> None:
-        while self._waiters:
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
+    def _ring_in(self, due: float) -> None:
+        at = monotonic() + due
+        if at < self._rings_at:
+            # Else it looks too early, finds nothing, and is set anew.
+            self._rings_at = at
+            loop = _loop()
+            if self._loop is not loop:
+                self._loop, self._clock = loop, _clock_of(loop)
+            self._clock.set(loop, at, self)
 
-    def _set_timer(self) -> None:
-        due = self.inline.due()
-        if due is None:
-            return
-        loop = _loop()
-        at = loop.time() + due
+
+class _Clock:
+    """One timer of an event loop for all streams in it.
+
+    asyncio makes, compares and cancels its timers in Python: one for each wait costs much more.
+    """
+
+    def __init__(self) -> None:
+        self._set: list[tuple[float, int, _Hub]] = []
+        self._numbers = count()
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = inf
+
+    def set(self, loop: asyncio.AbstractEventLoop, at: float, hub: _Hub) -> None:
+        """Lets the hub look at its stream then."""
+        heappush(self._set, (at, next(self._numbers), hub))
+        if at < self._rings_at:
+            self._set_timer(loop, at)
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._timer is not None:
-            if self._timer_at <= at:
-                # It looks, finds nothing, and sets itself anew.
-                return
             self._timer.cancel()
-        # The handle does not always know its time: uvloop's has none where the time has come.
-        self._timer, self._timer_at = loop.call_at(at, self._time_has_come), at
+        self._rings_at = at
+        # uvloop rounds to milliseconds, and calls what rounds to none at once, over and over.
+        self._timer = loop.call_later(max(at - monotonic(), LEAST_S), self._ring, loop)
 
-    def _time_has_come(self) -> None:
-        self._timer = None
-        self.serve()
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        # Whatever is set meanwhile waits for the timer that is set at the end.
+        self._timer, self._rings_at = None, -inf
+        now = monotonic()
+        try:
+            while self._set and self._set[0][0] <= now:
+                at, _, hub = heappop(self._set)
+                hub.ring(at)
+        finally:
+            self._rings_at = inf
+            if self._set:
+                self._set_timer(loop, self._set[0][0])
 
 
 class _Raised:
@@ -307,7 +379,8 @@ async def _read(hub: _Hub, source: AsyncSource) -> None:
         items = 0
         async for item in source.iterator:
             wanted = inline.push(item)
-            hub.serve()
+            if hub.waiters:
+                hub.serve()
             items += 1
             if not wanted and not await hub.wait_for_room():
                 break
@@ -342,6 +415,13 @@ async def _close(source: AsyncSource, *, behind: bool = False) -> None:
         warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
 
 
+def _clock_of(loop: asyncio.AbstractEventLoop) -> _Clock:
+    clock = _clocks.get(loop)
+    if clock is None:
+        clock = _clocks[loop] = _Clock()
+    return clock
+
+
 def _loop() -> asyncio.AbstractEventLoop:
     try:
         return asyncio.get_running_loop()
@@ -351,6 +431,10 @@ def _loop() -> asyncio.AbstractEventLoop:
         ) from None
 
 
+NO_CLOCK = _Clock()
+# A clock lives as long as the streams that it was set for, and its timer.
+_clocks: WeakValueDictionary[asyncio.AbstractEventLoop, _Clock] = WeakValueDictionary()
+LEAST_S = 0.0006
 CLOSE_WITHIN_S = 0.08
 # Items that a source may give without a pause before others get their turn: a burst, not more.
 BREATH = 64

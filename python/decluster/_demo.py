@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, wrap: Wrap | None = None) -> int:
     """Runs the verb: 0 when all promises were kept, 1 when not or when it could not run."""
     if find_spec("requests") is None:
-        return _fail("the demo reads with requests: pip install 'decluster[demo]'")
+        return _fail("the demo reads with requests: pip install requests")
     if wrap is None:
         wrap = cast(Wrap, import_module("decluster").wrap)
     bursts = load_bursts()

@@ -8,31 +8,31 @@ class DeclusterError(Exception):
     """Base of all errors that decluster raises."""
 
 
-class UsageError(DeclusterError):
+class CallerError(DeclusterError):
     """The caller asked for what cannot be."""
 
 
-class StreamError(DeclusterError):
+class ProviderError(DeclusterError):
     """The stream is not what it should be. All text before that was delivered."""
 
 
-class ConfigError(UsageError, ValueError):
+class ConfigError(CallerError, ValueError):
     """A parameter, preset or dialect that does not exist, or a value out of its bounds."""
 
 
-class Full(UsageError):
+class Full(CallerError):
     """The engine would exceed `max_queue_bytes`; it is as it was. Poll first."""
 
 
-class Finished(UsageError):
+class Finished(CallerError):
     """The engine was finished; it takes no more input."""
 
 
-class BodyError(StreamError, ValueError):
+class BodyError(ProviderError, ValueError):
     """What was given is no finished response of a provider."""
 
 
-class TooLarge(StreamError):
+class TooLarge(ProviderError):
     """An event or delta exceeds `max_event_bytes`. All text before it was delivered."""
 
 

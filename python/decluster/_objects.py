@@ -7,9 +7,7 @@ besides (fields it does not know, private attributes, which fields were set) sta
 
 # What JSON holds is of any type, at any depth.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 # pyright: reportUnknownMemberType=false
-# What stands in an event is known when it comes: dicts and lists of anything.
 
 from __future__ import annotations
 
@@ -37,6 +35,11 @@ def dump(event: Any) -> str:
     except (TypeError, ValueError, RecursionError):
         pass
     return _dump_plain(event)
+
+
+def text_event(text: str) -> str:
+    """A bare text as an event, in the form that most providers have."""
+    return _dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
 
 
 def change(event: Any, data: str) -> Any:

@@ -1,4 +1,4 @@
-"""The names of a published relay's settings, as the engine's parameters."""
+"""Names of settings: those of a published relay, and those that do not exist."""
 
 from __future__ import annotations
 
@@ -26,15 +26,27 @@ def config_from(settings: Mapping[str, Any]) -> Parameters:
     parameters: dict[str, Any] = {}
     for name, value in settings.items():
         said = _said(name, value)
-        try:
-            Engine(**said)
-        except (TypeError, ConfigError) as error:
-            raise ConfigError(f"{name} = {value!r}: {error}") from None
         twice = parameters.keys() & said.keys()
         if twice:
             raise ConfigError(f"{name} says {', '.join(twice)}, which was said already")
         parameters.update(said)
+        try:
+            Engine(**parameters)
+        except (TypeError, ConfigError) as error:
+            raise ConfigError(f"{name} = {value!r}: {error}") from None
     return cast(Parameters, parameters)
+
+
+def unknown(name: str) -> ConfigError:
+    """The error for a parameter that does not exist, with the name that may be meant."""
+    if name in PUBLISHED:
+        return ConfigError(f"no parameter {name!r}; config_from() reads published settings")
+    if name in OF_VERBS:
+        return ConfigError(f"{name} is no parameter here: see help(decluster) for who takes it")
+    own = [parameter.name for parameter in PARAMETERS]
+    close = get_close_matches(name, [*own, *OF_VERBS, "preset", "profile"], n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are: {' '.join(own)}"
+    return ConfigError(f"no parameter {name!r}; {hint}")
 
 
 def _said(name: str, value: Any) -> dict[str, Any]:
@@ -43,7 +55,7 @@ def _said(name: str, value: Any) -> dict[str, Any]:
     own = [parameter.name for parameter in PARAMETERS] + ["preset"]
     if name in own:
         return {name: value}
-    close = get_close_matches(name, [*PUBLISHED, *own], n=1)
+    close = get_close_matches(str(name), [*PUBLISHED, *own], n=1)
     hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(PUBLISHED)} and {OWN}"
     raise ConfigError(f"no setting {name!r}; {hint}")
 
@@ -67,4 +79,5 @@ PUBLISHED: dict[str, Callable[[Any], dict[str, Any]]] = {
     "budget_tokens": lambda value: {"max_reasoning_tokens": value},
     "profile": lambda value: {"profile": value},
 }
+OF_VERBS = ("framing", "dialect", "closer", "background", "events")
 OWN = "the names of decluster.PARAMETERS"

@@ -29,10 +29,18 @@ def open_source(
     _refuse(source)
     if closer is not None and not callable(closer):
         raise TypeError(f"closer is a {type(closer).__name__}: give a function, as response.close")
-    if framing == "bytes" and (_has_lines(source) or _is_aiohttp(source)):
+    is_response = _has_lines(source) or _is_aiohttp(source)
+    if framing in ("bytes", "text") and is_response:
         raise TypeError(
             f"a {type(source).__name__} gives its lines: for bytes give its iter_bytes(), "
             "iter_content(), aiter_bytes() or content.iter_any()"
+        )
+    if is_response and _was_read(source):
+        warnings.warn(
+            "the body of this response was read before it came here, so there is nothing to pace: "
+            "ask for it with stream=True, or client.stream(...)",
+            RuntimeWarning,
+            stacklevel=4,
         )
     if _is_async(source):
         return AsyncSource(source, closer, framing, as_lines)
@@ -210,6 +218,14 @@ def _is_async(source: Any) -> bool:
         reads_async = hasattr(body, "__aiter__") and not hasattr(body, "__iter__")
         return reads_async or inspect.isasyncgenfunction(source.iter_lines)
     return _sdk.is_async(source)
+
+
+def _was_read(response: Any) -> bool:
+    """Whether a response has nothing left to read: requests', httpx's."""
+    consumed = getattr(response, "is_stream_consumed", None)
+    if consumed is None:
+        consumed = getattr(response, "_content_consumed", False)
+    return consumed is True
 
 
 def _has_lines(source: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ._core import Feed, Flow, Inline, Known
 from ._source import Source
-from ._told import PassesOn, Told
+from ._told import How, PassesOn, Told
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Stream[Any]")
@@ -36,9 +36,9 @@ class Stream(Told, Generic[T]):
         feed: Feed | None,
         known: Known,
         source: Source,
-        otherwise: str,
+        how: How,
     ) -> None:
-        super().__init__(known, otherwise)
+        super().__init__(known, how)
         self._flow: Any = flow
         self._feed = feed
         self._source = source
@@ -61,6 +61,7 @@ class Stream(Told, Generic[T]):
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
+            self._look_at_end()
             self._finish()
             raise StopIteration
         return item  # type: ignore[no-any-return]

@@ -4,20 +4,41 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from ._core import Known
-from ._types import Dialect, Verdict
+from ._types import Dialect, Framing, Verdict
 from ._usage import Tokens, tokens_of
+
+
+@dataclass(frozen=True)
+class How:
+    """How a stream comes and goes."""
+
+    verb: str
+    mode: str
+    """What the core gives: see `open_flow`."""
+    framing: Framing | None
+    dialect: Dialect | None
+    otherwise: str
+    """What becomes of a stream that is not recognised."""
+    shows_errors: bool
+    """An error that the provider sends is among the items."""
+
+    @property
+    def is_text(self) -> bool:
+        return self.framing == "text"
 
 
 class Told:
     """What is known of a stream, at any time and from any thread."""
 
-    def __init__(self, known: Known, otherwise: str) -> None:
+    def __init__(self, known: Known, how: How) -> None:
         self._known = known
-        self._otherwise = otherwise
-        self._unsure = True
+        self._how = how
+        self._unsure = not how.is_text
+        self._looked = how.is_text
 
     def __reduce__(self) -> NoReturn:
         # A copy would share the engine, and end it when it is dropped.
@@ -35,7 +56,7 @@ class Told:
     @property
     def dialect(self) -> Dialect | None:
         """The dialect, once an event told it; `None` before, and for a stream that is not known."""
-        return self._known.dialect()
+        return None if self._how.is_text else self._known.dialect()
 
     @property
     def usage(self) -> dict[str, Any] | None:
@@ -59,29 +80,54 @@ class Told:
         return self._known.finish()
 
     @property
+    def error(self) -> Any:
+        """The first error object that the provider sent in the stream."""
+        error = self._known.error()
+        return None if error is None else json.loads(error)
+
+    @property
     def verdict(self) -> Verdict | None:
         """How the stream ended; `None` before, and where the dialect is not known."""
-        return self._known.verdict()
+        return None if self._how.is_text else self._known.verdict()
 
     @property
     def reason(self) -> str | None:
         """Why, where the verdict alone does not tell."""
         return self._known.reason()
 
+    def __repr__(self) -> str:
+        told = [self.dialect or "no dialect known", self.verdict or "no verdict"]
+        return f"<decluster.{type(self).__name__} of {self._how.verb}(): {', '.join(told)}>"
+
     def _warn_of_bypass(self) -> None:
+        """While it is not known what this is. Once it is known to be nothing, a warning says so."""
         recognised = self._known.recognised()
-        if recognised is None:
-            return
-        self._unsure = False
-        if not recognised:
-            warnings.warn(
+        if recognised is not None:
+            self._unsure = False
+        if recognised is False and self._known.verdict() != "failed":
+            dialects = ", ".join(get_args(Dialect))
+            self._warn(
                 "decluster does not recognise this stream"
                 + (f" ({reason})" if (reason := self.reason) else "")
-                + f": {self._otherwise}. The dialects are {', '.join(get_args(Dialect))}; dialect= "
-                "names one.",
-                RuntimeWarning,
-                stacklevel=3,
+                + f": {self._how.otherwise}. The dialects are {dialects}; dialect= names one, and "
+                'framing="text" is for bare texts'
             )
+
+    def _look_at_end(self) -> None:
+        """At the end a warning tells of a failure that the items did not show."""
+        if self._looked or self._known.verdict() != "failed":
+            return
+        self._looked = True
+        reason, error = self.reason, self.error
+        told = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else error
+        if reason is not None and self._known.stats()["deltas"] == 0:
+            says = f". It says: {told}" if told else next((h for w, h in HINTS if w in reason), "")
+            self._warn(f"this is no stream: {reason}{says}")
+        elif error is not None and not self._how.shows_errors:
+            self._warn(f"the provider reported an error: {told or error} (.error has all of it)")
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 class PassesOn:
@@ -97,3 +143,9 @@ class PassesOn:
         if given is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(given, name)
+
+
+HINTS = (
+    ("is JSON", "; was it asked for with stream=True?"),
+    ("is text", '; framing="text" is for bare texts'),
+)

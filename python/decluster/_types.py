@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 T_co = TypeVar("T_co", covariant=True)
 
 Boundary: TypeAlias = Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]
-Framing: TypeAlias = Literal["lines", "bytes"]
+Framing: TypeAlias = Literal["lines", "bytes", "text"]
 Dialect: TypeAlias = Literal[
     "openai-chat",
     "openai-responses",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from ._astream import AsyncSdkStream, AsyncStream
 from ._core import Collector, Event, Piece, open_flow, open_inline
+from ._errors import ConfigError
 from ._source import AsyncSource, Source, open_source
 from ._stream import SdkStream, Stream
-from ._told import PassesOn
+from ._told import How, PassesOn
 from ._types import (
     AnyAsyncSource,
     AnyEvent,
@@ -65,7 +66,7 @@ class Answer:
     """Why, where the verdict alone does not tell."""
     error: Any
     """The first error object in the stream."""
-    dialect: str | None
+    dialect: Dialect | None
     choices: list[dict[str, Any]]
     """For each choice: `index`, `reasoning`, `output`, `finish`."""
     events: int
@@ -121,7 +122,8 @@ def wrap(
     single ones (`PARAMETERS`) override it.
 
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
-    iterating the source's own error, after all text that had arrived before it, or `TooLarge`.
+    iterating the source's own error, `TooLarge` or another `ProviderError`, each after all text
+    that had arrived before it, and `ReasoningBudgetExceeded` beyond `max_reasoning_tokens`.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> for line in wrap(lines):
@@ -131,7 +133,9 @@ def wrap(
     data: {"choices":[{"index":0,"delta":{"content":" there."}}]}
     <BLANKLINE>
     """
-    how = _How("bytes", framing, dialect, "it passes as it is, unpaced")
+    mode = "texts" if framing == "text" else "bytes"
+    otherwise = "it passes as it is, unpaced"
+    how = How("wrap", mode, framing, dialect, otherwise, shows_errors=True)
     return _open(source, how, closer, background, parameters)
 
 
@@ -169,7 +173,7 @@ def pieces(
     >>> [str(piece) for piece in pieces(lines)]
     ['Hi', ' there.']
     """
-    how = _How(_mode(events), framing, dialect, NOTHING_KNOWN)
+    how = How("pieces", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
     return _open(source, how, closer, background, parameters)
 
 
@@ -207,7 +211,7 @@ def blocks(
     """
     if "unit" in parameters:
         raise TypeError("blocks() gives whole blocks: it takes no unit")
-    how = _How(_mode(events), framing, dialect, NOTHING_KNOWN)
+    how = How("blocks", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
     return _open(source, how, closer, background, {**parameters, "unit": "whole"})
 
 
@@ -229,11 +233,11 @@ def collect(
 
     Of an async source the answer is awaited: `answer = await collect(response.aiter_lines())`.
 
-    Of the parameters only those count that say how to read: `max_event_bytes`, `think_tags`,
+    Of the parameters only these count: `max_event_bytes`, `max_reasoning_tokens`, `think_tags`,
     `starts_inside`, `think_reopens`, `think_copies`.
 
-    Raises the source's own error, and then gives no part of the answer (loop over `pieces` to have
-    it), or `TooLarge`.
+    Raises the source's own error, `TooLarge` or `ReasoningBudgetExceeded`, and then gives no part
+    of the answer: loop over `pieces` to have it.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> collect(lines).output
@@ -242,26 +246,31 @@ def collect(
     opened = open_source(source, closer, framing, as_lines=False)
     collector = Collector(framing=opened.framing, dialect=dialect, **parameters)
     if isinstance(opened, AsyncSource):
-        return _collect_async(opened, collector)
+        return _collect_async(opened, collector, framing)
     try:
         for item in opened.iterator:
             collector.push(item)
     finally:
         opened.close()
-    return _answer(collector)
+    return _answer(collector, framing)
 
 
-async def _collect_async(source: AsyncSource, collector: Collector) -> Answer:
+async def _collect_async(
+    source: AsyncSource, collector: Collector, framing: Framing | None
+) -> Answer:
     try:
         async for item in source.iterator:
             collector.push(item)
     finally:
         await source.aclose()
-    return _answer(collector)
+    return _answer(collector, framing)
 
 
-def _answer(collector: Collector) -> Answer:
+def _answer(collector: Collector, framing: Framing | None) -> Answer:
     found = collector.finish()
+    if framing == "text":
+        # Bare texts have no dialect, and nothing that says how they ended.
+        found.update(dialect=None, verdict=None, reason=None)
     for name in ("usage", "error"):
         found[name] = None if found[name] is None else json.loads(found[name])
     found["tokens"] = tokens_of(found["tokens"])
@@ -272,18 +281,9 @@ def _mode(events: bool) -> str:
     return "pieces+events" if events else "pieces"
 
 
-@dataclass(frozen=True)
-class _How:
-    mode: str
-    framing: Framing | None
-    dialect: Dialect | None
-    otherwise: str
-    """What becomes of a stream that is not recognised."""
-
-
 def _open(
     source: Any,
-    how: _How,
+    how: How,
     closer: Callable[[], object] | None,
     background: bool,
     parameters: Parameters,
@@ -291,21 +291,29 @@ def _open(
     opened = open_source(source, closer, how.framing, as_lines=how.mode == "bytes")
     given = opened.passed_on if how.mode == "bytes" else None
     said: Any = {"framing": opened.framing, "dialect": how.dialect, **parameters}
+    if how.mode == "texts":
+        # Every character stays.
+        said["think_tags"] = "off"
+    for name in parameters.keys() & {"rate", "burst"}:
+        if said.get("pace") != "fixed":
+            raise ConfigError(f"{name} is for pace='fixed'; a limit for any pace is max_rate")
+    if not background:
+        if said.get("pace") not in (None, "off"):
+            raise ConfigError(f"pace = {said['pace']!r} needs a reader, background=False has none")
+        said["pace"] = "off"
     stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):
         of = cast("type[Stream[Any]]", Stream if given is None else SdkStream)
         if background:
             flow, feed, known = open_flow(how.mode, **said)
-            stream = of(flow, feed, known, opened, how.otherwise)
+            stream = of(flow, feed, known, opened, how)
         else:
             inline, known = open_inline(how.mode, **said)
-            stream = of(inline, None, known, opened, how.otherwise)
+            stream = of(inline, None, known, opened, how)
     else:
         inline, known = open_inline(how.mode, **said)
         paced = AsyncStream if given is None else AsyncSdkStream
-        stream = cast("type[AsyncStream[Any]]", paced)(
-            inline, known, opened, background, how.otherwise
-        )
+        stream = cast("type[AsyncStream[Any]]", paced)(inline, known, opened, background, how)
     if isinstance(stream, PassesOn):
         stream._given = given
     return stream
@@ -313,4 +321,4 @@ def _open(
 
 NOTHING_KNOWN = "nothing of it is known"
 
-__all__ = ["Answer", "Event", "Piece", "blocks", "collect", "pieces", "wrap"]
+__all__ = ["Answer", "blocks", "collect", "pieces", "wrap"]

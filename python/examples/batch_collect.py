@@ -56,7 +56,7 @@ def ask(client: httpx.Client, prompt: str) -> dict[str, Any]:
             answer = decluster.collect(response.iter_bytes())
     except httpx.TransportError as error:
         raise Failed(repr(error), again=True) from error
-    except decluster.StreamError as error:
+    except decluster.ProviderError as error:
         raise Failed(repr(error), again=False) from error
     if answer.verdict != "complete":
         raise Failed(f"{answer.verdict}: {answer.reason or answer.error}", again=True)

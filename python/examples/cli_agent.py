@@ -135,7 +135,7 @@ def main() -> None:
             messages.append({"role": "user", "content": prompt})
             try:
                 converse(client, messages)
-            except (KeyboardInterrupt, httpx.HTTPError, decluster.StreamError) as stopped:
+            except (KeyboardInterrupt, httpx.HTTPError, decluster.ProviderError) as stopped:
                 # As if it had not been asked: a call without its result would be refused.
                 del messages[before:]
                 print(f"{PLAIN}\n[{str(stopped) or 'stopped'}]")

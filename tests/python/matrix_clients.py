@@ -180,12 +180,12 @@ def plain(
     return Client(name, CHAT, open, reader, closable=closable)
 
 
-def with_openai(way: Way) -> Callable[[str], AbstractContextManager[Opened]]:
+def with_sdk(kind: Any, way: Way) -> Callable[[str], AbstractContextManager[Opened]]:
     @contextmanager
     def opened(url: str) -> Iterator[Opened]:
         http = httpx2.Client(trust_env=False, verify=False, timeout=WITHIN_S)
         with (
-            openai.OpenAI(api_key="none", base_url=url, max_retries=0, http_client=http) as client,
+            kind(api_key="none", base_url=url, max_retries=0, http_client=http) as client,
             way.open(client, "0") as stream,
         ):
             yield Opened(stream, stream)
@@ -193,11 +193,10 @@ def with_openai(way: Way) -> Callable[[str], AbstractContextManager[Opened]]:
     return opened
 
 
-def with_async_openai(way: Way) -> Callable[[str], AbstractAsyncContextManager[Opened]]:
+def with_async_sdk(kind: Any, way: Way) -> Callable[[str], AbstractAsyncContextManager[Opened]]:
     @asynccontextmanager
     async def opened(url: str) -> AsyncIterator[Opened]:
         http = httpx2.AsyncClient(trust_env=False, verify=False, timeout=WITHIN_S)
-        kind = openai.AsyncOpenAI
         async with (
             kind(api_key="none", base_url=url, max_retries=0, http_client=http) as client,
             await way.open(client, "0") as stream,
@@ -205,28 +204,6 @@ def with_async_openai(way: Way) -> Callable[[str], AbstractAsyncContextManager[O
             yield Opened(stream, stream)
 
     return opened
-
-
-@contextmanager
-def with_anthropic(url: str) -> Iterator[Opened]:
-    http = httpx2.Client(trust_env=False, verify=False, timeout=WITHIN_S)
-    kind = anthropic.Anthropic
-    with (
-        kind(api_key="none", base_url=url, max_retries=0, http_client=http) as client,
-        MESSAGES.open(client, "0") as stream,
-    ):
-        yield Opened(stream, stream)
-
-
-@asynccontextmanager
-async def with_async_anthropic(url: str) -> AsyncIterator[Opened]:
-    http = httpx2.AsyncClient(trust_env=False, verify=False, timeout=WITHIN_S)
-    kind = anthropic.AsyncAnthropic
-    async with (
-        kind(api_key="none", base_url=url, max_retries=0, http_client=http) as client,
-        await MESSAGES.open(client, "0") as stream,
-    ):
-        yield Opened(stream, stream)
 
 
 def litellm_asked(url: str) -> dict[str, Any]:
@@ -302,7 +279,9 @@ def of_litellm(model: Any) -> dict[str, Any]:
     return dumped
 
 
-def sdk(name: str, dialect: Dialect, open: Callable[[str], Any], way: Way) -> Client:
+def sdk(name: str, dialect: Dialect, kind: Any, way: Way) -> Client:
+    opener = with_async_sdk if kind.__name__.startswith("Async") else with_sdk
+    open = opener(kind, way)
     return Client(name, dialect, open, of_models(as_dict), tell=way.tell, own_threads=EXECUTORS)
 
 
@@ -349,9 +328,9 @@ SYNC: Sequence[Client] = [
     plain("httpx response", with_httpx(httpx, lines, same)),
     plain("httpx2 iter_lines", with_httpx(httpx2, lines, lines)),
     plain("httpx2 response", with_httpx(httpx2, lines, same)),
-    sdk("openai chat", CHAT, with_openai(COMPLETIONS), COMPLETIONS),
-    sdk("openai responses", RESPONSES, with_openai(RESPONSES_WAY), RESPONSES_WAY),
-    sdk("anthropic", ANTHROPIC, with_anthropic, MESSAGES),
+    sdk("openai chat", CHAT, openai.OpenAI, COMPLETIONS),
+    sdk("openai responses", RESPONSES, openai.OpenAI, RESPONSES_WAY),
+    sdk("anthropic", ANTHROPIC, anthropic.Anthropic, MESSAGES),
     heavy("litellm", CHAT, with_litellm, of_litellm, *LITELLM),
     heavy("google-genai", GEMINI, with_genai, of_genai, "google.genai"),
 ]
@@ -373,9 +352,9 @@ ASYNC: Sequence[Client] = [
         closable=False,
     ),
     plain("aiohttp response", with_aiohttp(content, same)),
-    sdk("openai async chat", CHAT, with_async_openai(COMPLETIONS), COMPLETIONS),
-    sdk("openai async responses", RESPONSES, with_async_openai(RESPONSES_WAY), RESPONSES_WAY),
-    sdk("anthropic async", ANTHROPIC, with_async_anthropic, MESSAGES),
+    sdk("openai async chat", CHAT, openai.AsyncOpenAI, COMPLETIONS),
+    sdk("openai async responses", RESPONSES, openai.AsyncOpenAI, RESPONSES_WAY),
+    sdk("anthropic async", ANTHROPIC, anthropic.AsyncAnthropic, MESSAGES),
     heavy("litellm async", CHAT, with_async_litellm, of_litellm, *LITELLM),
     heavy("google-genai async", GEMINI, with_async_genai, of_genai, "google.genai"),
 ]

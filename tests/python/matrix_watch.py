@@ -1,4 +1,4 @@
-"""Event loops of two kinds, waiting for a condition, and counting what is left."""
+"""Event loops of two kinds, and counting what is left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,26 +31,6 @@ def run(name: str, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
         loop.close()
     gc.collect(0)
     assert not complaints
-
-
-def until(met: Callable[[], bool]) -> bool:
-    """Waits for a condition, a few seconds at most."""
-    deadline = time.monotonic() + WITHIN_S
-    while not met():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_S)
-    return True
-
-
-async def auntil(met: Callable[[], bool]) -> bool:
-    """The same, and the loop goes on meanwhile."""
-    deadline = time.monotonic() + WITHIN_S
-    while not met():
-        if time.monotonic() > deadline:
-            return False
-        await asyncio.sleep(POLL_S)
-    return True
 
 
 def _tasks() -> set[asyncio.Task[Any]]:
@@ -98,5 +77,3 @@ class Census:
 
 
 DESCRIPTORS = "/proc/self/fd"
-WITHIN_S = 5.0
-POLL_S = 0.002

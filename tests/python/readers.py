@@ -13,12 +13,7 @@ T = TypeVar("T")
 
 def no_reader_left() -> bool:
     """Whether all reader threads end within five seconds."""
-    deadline = time.monotonic() + 5
-    while any(t.name == "decluster-reader" for t in threading.enumerate()):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
+    return until(lambda: all(t.name != "decluster-reader" for t in threading.enumerate()))
 
 
 def no_task_left() -> bool:
@@ -26,13 +21,23 @@ def no_task_left() -> bool:
     return asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def soon(happened: Callable[[], bool]) -> bool:
-    """Whether it happens within five seconds of the loop's going round."""
-    deadline = time.monotonic() + 5
+def until(happened: Callable[[], bool]) -> bool:
+    """Waits for a condition; false if it is not met within five seconds."""
+    deadline = time.monotonic() + WITHIN_S
     while not happened():
         if time.monotonic() > deadline:
             return False
-        await asyncio.sleep(0.001)
+        time.sleep(POLL_S)
+    return True
+
+
+async def soon(happened: Callable[[], bool]) -> bool:
+    """The same, and the loop goes on meanwhile."""
+    deadline = time.monotonic() + WITHIN_S
+    while not happened():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(POLL_S)
     return True
 
 
@@ -49,3 +54,7 @@ def run(
         return found
     finally:
         loop.close()
+
+
+WITHIN_S = 5.0
+POLL_S = 0.001

@@ -289,6 +289,79 @@ def test_several_tasks_share_a_stream_without_a_reader() -> None:
     assert run(main()).count("data: [DONE]") == 1
 
 
+def test_a_consumer_that_leaves_passes_the_reading_on() -> None:
+    async def main() -> list[str]:
+        stream = decluster.pieces(lines_of(), background=False)
+        seen: list[str] = []
+
+        async def work(at_most: int) -> None:
+            async for piece in stream:
+                seen.append(str(piece))
+                if len(seen) >= at_most:
+                    return
+
+        quitter = asyncio.create_task(work(2))
+        await asyncio.gather(work(10_000), quitter, work(10_000))
+        return seen
+
+    assert len("".join(run(main()))) == len("".join(REASONING) + OUTPUT)
+
+
+def test_a_cancelled_read_is_passed_on() -> None:
+    """Who waits beside a task that reads goes on reading when that one is cancelled."""
+
+    class Source:
+        def __init__(self) -> None:
+            self.lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+        def __aiter__(self) -> Source:
+            return self
+
+        async def __anext__(self) -> str:
+            line = await self.lines.get()
+            if line is None:
+                raise StopAsyncIteration
+            return line
+
+    async def main() -> str:
+        source = Source()
+        stream = decluster.pieces(source, background=False)
+        reads = asyncio.ensure_future(anext(stream))
+        waits = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0)
+        reads.cancel()
+        with suppress(asyncio.CancelledError):
+            await reads
+        for line in (chat("First of all. Then it ends."), "", None):
+            source.lines.put_nowait(line)
+        text = str(await asyncio.wait_for(waits, 5))
+        return text + "".join([str(piece) async for piece in stream])
+
+    assert run(main()) == "First of all. Then it ends."
+
+
+@LOOPS
+@BACKGROUND
+def test_many_paced_streams_share_a_loop(new_loop: Any, background: bool) -> None:
+    words = [f"word{number} " for number in range(60)]
+
+    async def source(phase: float) -> AsyncIterator[str]:
+        await asyncio.sleep(phase)
+        for at in range(0, len(words), 20):
+            yield chat("".join(words[at : at + 20]))
+            yield ""
+            await asyncio.sleep(0.05)
+
+    async def one(number: int) -> str:
+        stream = decluster.pieces(source(number / 2_000), background=background, unit="word")
+        return "".join([str(piece) async for piece in stream])
+
+    async def main() -> list[str]:
+        return await asyncio.gather(*map(one, range(50)))
+
+    assert set(run(main(), new_loop)) == {"".join(words)}
+
+
 def test_a_slow_consumer_stops_the_reader_and_loses_nothing() -> None:
     produced = 0
 

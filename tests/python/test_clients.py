@@ -189,6 +189,15 @@ def test_the_lines_of_a_response_are_cut_at_any_end(end: str, size: int) -> None
     assert list(decluster.wrap(Response(), pace="off", segment="off")) == plain
 
 
+@pytest.mark.parametrize("library", [requests, httpx])
+def test_a_response_that_was_read_already_is_told(library: Any) -> None:
+    with Server(CLUSTERED) as server:
+        response = library.post(server.url)
+        with pytest.warns(RuntimeWarning, match="stream=True"):
+            lines = list(decluster.wrap(response, pace="off"))
+        assert texts([as_text(line) for line in lines]) == (REASONING + "And that is all.", OUTPUT)
+
+
 def test_a_response_has_no_other_framing_than_lines() -> None:
     with (
         Server(CLUSTERED) as server,
@@ -239,7 +248,7 @@ def test_the_first_text_is_not_held_back() -> None:
         stream = decluster.wrap(noting(), closer=response.close)
         for line in stream:
             if b"reasoning_content" in line:
-                assert time.monotonic() - arrived[0] < 0.05
+                assert time.monotonic() - arrived[0] < 0.3
                 break
         stream.close()
         assert len(arrived) == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 import relay_fastapi
 import uvicorn
 from example_streams import ANSWER, BROKEN, HOW, THOUGHT, WHY, base_of, texts_of
+from readers import soon
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -31,19 +31,12 @@ async def serving(app: Any) -> AsyncIterator[str]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         task = asyncio.create_task(server.serve(sockets=[listener]))
-        await until(lambda: server.started or task.done())
+        assert await soon(lambda: server.started or task.done())
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         finally:
             server.should_exit = True
             await task
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not happened():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.005)
 
 
 def readers_left() -> list[asyncio.Task[Any]]:
@@ -65,7 +58,7 @@ def relayed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[Any], A
                 httpx.AsyncClient(base_url=relay, trust_env=False, timeout=10) as client,
             ):
                 await doing(client)
-                await until(lambda: not readers_left())
+                assert await soon(lambda: not readers_left())
 
         asyncio.run(main())
 
@@ -114,9 +107,9 @@ def test_a_reader_who_leaves_ends_the_providers_stream(relayed: Any) -> None:
                 async for chunk in response.aiter_bytes():
                     if b"The lease" in chunk:
                         break
-            await until(lambda: server.open_connections == 0)
+            assert await soon(lambda: server.open_connections == 0)
             assert server.connections[0].outcome == "client closed"
-            await until(lambda: not readers_left())
+            assert await soon(lambda: not readers_left())
 
         relayed(base_of(server), leave)
 
@@ -147,7 +140,7 @@ def test_a_server_that_tells_by_an_error_that_the_reader_left_ends_the_stream_to
         async with relay_fastapi.lifespan(relay_fastapi.app):
             with pytest.raises(ClientDisconnect):
                 await relay_fastapi.app(scope, receive, send)
-            await until(lambda: server.open_connections == 0)
+            assert await soon(lambda: server.open_connections == 0)
             assert not readers_left()
 
     with Server([Send(THOUGHT), Hold()]) as server:

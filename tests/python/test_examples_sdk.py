@@ -29,7 +29,9 @@ from example_streams import (
     environment,
     texts_of,
 )
+from matrix_streams import split
 from readers import no_reader_left
+from sdk_streams import messages, text_block, thinking
 
 from decluster._demo_server import Hold, Send, Server
 
@@ -37,15 +39,17 @@ CALLING_THE_CLOCK = clustered(*called("clock", {}), finish="tool_calls")
 CHAT: Any = {"model": "m", "messages": [{"role": "user", "content": "Why?"}]}
 
 
-def openai_client(server: Server, event_hooks: dict[str, list[Any]]) -> openai.OpenAI:
-    http = openai.DefaultHttpxClient(event_hooks=event_hooks, trust_env=False)
-    return openai.OpenAI(base_url=base_of(server), api_key="none", max_retries=0, http_client=http)
+def client_of(sdk: Any, kind: str, server: Server, event_hooks: dict[str, list[Any]]) -> Any:
+    """A client of an SDK with these hooks; `kind` is empty or `Async`."""
+    http = getattr(sdk, f"Default{kind}HttpxClient")(event_hooks=event_hooks, trust_env=False)
+    make = getattr(sdk, kind + {openai: "OpenAI", anthropic: "Anthropic"}[sdk])
+    return make(base_url=base_of(server), api_key="none", max_retries=0, http_client=http)
 
 
 def read_openai(server: Server, event_hooks: dict[str, list[Any]]) -> tuple[list[str], Any]:
     """The deltas that the helper gives, and what it put together."""
     with (
-        openai_client(server, event_hooks) as client,
+        client_of(openai, "", server, event_hooks) as client,
         client.chat.completions.stream(**CHAT) as stream,
     ):
         deltas = [event.delta for event in stream if event.type == "content.delta"]
@@ -54,11 +58,8 @@ def read_openai(server: Server, event_hooks: dict[str, list[Any]]) -> tuple[list
 
 def read_openai_async(server: Server, event_hooks: dict[str, list[Any]]) -> tuple[list[str], Any]:
     async def read() -> tuple[list[str], Any]:
-        http = openai.DefaultAsyncHttpxClient(event_hooks=event_hooks, trust_env=False)
         async with (
-            openai.AsyncOpenAI(
-                base_url=base_of(server), api_key="none", max_retries=0, http_client=http
-            ) as client,
+            client_of(openai, "Async", server, event_hooks) as client,
             client.chat.completions.stream(**CHAT) as stream,
         ):
             deltas = [event.delta async for event in stream if event.type == "content.delta"]
@@ -70,11 +71,8 @@ def read_openai_async(server: Server, event_hooks: dict[str, list[Any]]) -> tupl
 
 
 def read_anthropic(server: Server, event_hooks: dict[str, list[Any]]) -> tuple[list[str], Any]:
-    http = anthropic.DefaultHttpxClient(event_hooks=event_hooks, trust_env=False)
     with (
-        anthropic.Anthropic(
-            base_url=base_of(server), api_key="none", max_retries=0, http_client=http
-        ) as client,
+        client_of(anthropic, "", server, event_hooks) as client,
         client.messages.stream(max_tokens=99, **CHAT) as stream,
     ):
         return list(stream.text_stream), stream.get_final_message().model_dump()
@@ -82,11 +80,8 @@ def read_anthropic(server: Server, event_hooks: dict[str, list[Any]]) -> tuple[l
 
 def read_anthropic_async(server: Server, event_hooks: Any) -> tuple[list[str], Any]:
     async def read() -> tuple[list[str], Any]:
-        http = anthropic.DefaultAsyncHttpxClient(event_hooks=event_hooks, trust_env=False)
         async with (
-            anthropic.AsyncAnthropic(
-                base_url=base_of(server), api_key="none", max_retries=0, http_client=http
-            ) as client,
+            client_of(anthropic, "Async", server, event_hooks) as client,
             client.messages.stream(max_tokens=99, **CHAT) as stream,
         ):
             deltas = [text async for text in stream.text_stream]
@@ -97,41 +92,9 @@ def read_anthropic_async(server: Server, event_hooks: Any) -> tuple[list[str], A
     return asyncio.run(read())
 
 
-def named(name: str, **data: object) -> Send:
-    return Send(f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode(), 0.05)
-
-
-def block(index: int, kind: str, field: str, text: str, *more: dict[str, str]) -> list[Send]:
-    deltas = [{"type": f"{field}_delta", field: text}, *more]
-    return [
-        named("content_block_start", index=index, content_block={"type": kind, field: ""}),
-        *(named("content_block_delta", index=index, delta=delta) for delta in deltas),
-        named("content_block_stop", index=index),
-    ]
-
-
 MESSAGES = [
-    named(
-        "message_start",
-        message={
-            "id": "m1",
-            "type": "message",
-            "role": "assistant",
-            "model": "m",
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": {"input_tokens": 7, "output_tokens": 1},
-        },
-    ),
-    *block(0, "thinking", "thinking", WHY, {"type": "signature_delta", "signature": "c2ln"}),
-    *block(1, "text", "text", HOW),
-    named(
-        "message_delta",
-        delta={"stop_reason": "end_turn", "stop_sequence": None},
-        usage={"output_tokens": 40},
-    ),
-    named("message_stop"),
+    Send(event, after=0.05)
+    for event in split(messages(*thinking(0, WHY, "c2ln"), *text_block(1, HOW)))
 ]
 
 Read = Callable[[Server, dict[str, list[Any]]], tuple[list[str], Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -132,6 +132,13 @@ def test_what_is_wrong_is_said(parameters: dict, error: type[Exception], says: s
         Engine(**parameters)
 
 
+def test_type_checkers_know_the_dialects_by_name() -> None:
+    with pytest.raises(decluster.ConfigError) as refused:
+        decluster.wrap(LINES, dialect="smtp")
+    named = str(refused.value).partition("there are: ")[2]
+    assert named.split(", ") == list(get_args(decluster.Dialect))
+
+
 def test_wrap_takes_a_preset() -> None:
     assert b"".join(decluster.wrap(LINES, preset="steady", unit="word")).count(b"data: ") > 2
     assert [str(block) for block in decluster.blocks(LINES, profile="codex-low-latency")] == [
@@ -162,6 +169,7 @@ def test_published_names_are_parameters() -> None:
         ({"budget_token": 1}, "did you mean budget_tokens"),
         ({"colour": 1}, "known are relay_mode"),
         ({"first_hold": 0.1, "target_ttfrt_ms": 45}, "said already"),
+        ({"preset": "steady", "profile": "codex-low-latency"}, "exclude each other"),
     ],
 )
 def test_published_settings_that_are_none_are_refused(
@@ -173,7 +181,30 @@ def test_published_settings_that_are_none_are_refused(
 
 def test_errors_say_whose_fault_they_are() -> None:
     for mine in (decluster.ConfigError, decluster.Full, decluster.Finished):
-        assert issubclass(mine, decluster.UsageError)
+        assert issubclass(mine, decluster.CallerError)
     for theirs in (decluster.TooLarge, decluster.BodyError):
-        assert issubclass(theirs, decluster.StreamError)
-    assert not issubclass(decluster.UsageError, decluster.StreamError)
+        assert issubclass(theirs, decluster.ProviderError)
+    assert not issubclass(decluster.CallerError, decluster.ProviderError)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("max_dealy", "did you mean max_delay"),
+        ("target_ttfrt_ms", r"config_from\(\) reads"),
+        ("events", "no parameter here"),
+        ("zzz", "there are: unit pace"),
+    ],
+)
+def test_a_parameter_that_does_not_exist_is_answered_with_one_that_does(
+    name: str, says: str
+) -> None:
+    with pytest.raises(decluster.ConfigError, match=says):
+        decluster.Engine(**{name: 1})
+
+
+def test_what_would_have_no_effect_is_refused() -> None:
+    for name in ("rate", "burst"):
+        with pytest.raises(decluster.ConfigError, match="for pace='fixed'"):
+            decluster.wrap([""], **{name: 50})  # type: ignore[call-overload]
+        decluster.wrap([""], pace="fixed", **{name: 50}).close()  # type: ignore[call-overload]

@@ -157,6 +157,31 @@ print("".join(map(str, stream)), flush=True)
     assert told(code) == ["One sentence is here.  0", "One sentence is here. "]
 
 
+@pytest.mark.parametrize("background", [True, False])
+def test_a_stream_can_be_asked_while_its_unread_error_is_dropped(background: bool) -> None:
+    code = """
+class Told:
+    def __del__(self):
+        print("deltas", streams[0].stats()["deltas"], flush=True)
+
+async def failing():
+    held = Told()
+    yield event + event
+    raise ValueError("broken")
+
+async def main():
+    streams.append(decluster.wrap(failing(), framing="bytes", background=BACKGROUND))
+    await anext(streams[0])
+    await anext(streams[0])
+    await streams[0].aclose()
+    print("closed")
+
+streams = []
+asyncio.run(main())
+"""
+    assert sorted(told(code.replace("BACKGROUND", str(background)))) == ["closed", "deltas 2"]
+
+
 def test_gevents_threads_are_refused_with_what_to_do() -> None:
     code = """
 from gevent import monkey

@@ -13,7 +13,7 @@ import pytest
 import requests
 from matrix_scenes import PARAMETERS, clustered, smooth
 from matrix_streams import CHAT, OUTPUT, REASONING, data, parts
-from matrix_watch import auntil, until
+from readers import soon, until
 
 import decluster
 from decluster._demo_server import Hold, Script, Send, Server
@@ -118,7 +118,7 @@ def test_an_async_loop_puts_reasoning_into_a_queue(wrap: Wrap, script: Any) -> N
         while (text := await queue.get()) is not None:
             found.append(text)
         await producer
-        assert await auntil(lambda: asyncio.all_tasks() == {asyncio.current_task()})
+        assert await soon(lambda: asyncio.all_tasks() == {asyncio.current_task()})
         return found
 
     with Server(script(CHAT)) as server:

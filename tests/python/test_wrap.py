@@ -245,7 +245,7 @@ def test_an_event_over_the_cap_is_an_error_after_the_text_before_it() -> None:
         for line in decluster.wrap(lines, max_event_bytes=4_096):
             seen.append(line)
     assert texts(seen)["content"] == "Kept whole."
-    with pytest.raises(decluster.StreamError):
+    with pytest.raises(decluster.ProviderError):
         decluster.collect(lines, max_event_bytes=4_096)
 
 
@@ -270,6 +270,8 @@ def test_reasoning_over_budget_is_an_error_and_closes_the_source(background: boo
     assert EXPECTED["reasoning_content"].startswith(told["reasoning_content"])
     assert closed.wait(5)
     assert no_reader_left()
+    with pytest.raises(decluster.ReasoningBudgetExceeded, match="the limit is 10"):
+        decluster.collect(LINES, max_reasoning_tokens=10)
 
 
 def test_a_broken_event_passes_and_is_counted() -> None:
@@ -297,6 +299,84 @@ def test_a_page_of_markup_passes_and_fails() -> None:
         assert list(stream) == page
     assert stream.verdict == "failed"
     assert stream.reason == "the body is a page of markup, not an event stream"
+
+
+FINISHED = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}'
+REFUSED = '{"error":{"message":"bad key","type":"auth"}}'
+OVERLOADED = [chat("Half of"), "", 'data: {"error":{"message":"overloaded"}}', ""]
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ([FINISHED], "JSON, not an event stream; was it asked for with stream=True"),
+        ([REFUSED], "bad key"),
+        (["<html>", "502"], "a page of markup"),
+        (["Hello ", "there."], 'framing="text" is for bare texts'),
+        (OVERLOADED, "the provider reported an error: overloaded"),
+    ],
+)
+def test_a_failure_that_the_pieces_do_not_show_is_told(source: list[str], says: str) -> None:
+    stream = decluster.pieces(source)
+    with pytest.warns(RuntimeWarning, match=says) as caught:
+        list(stream)
+    assert len(caught) == 1
+    assert stream.verdict == "failed"
+    with warnings.catch_warnings():
+        # Once is enough.
+        warnings.simplefilter("error")
+        assert list(stream) == []
+
+
+def test_an_error_that_is_among_the_items_needs_no_warning() -> None:
+    for stream in (decluster.wrap(OVERLOADED), decluster.pieces(OVERLOADED, events=True)):
+        assert "overloaded" in str(list(stream)[-2:])
+        assert (stream.verdict, stream.error) == ("failed", {"message": "overloaded"})
+
+
+TEXTS = ["The lease ", "ends. So <think>it</think> ", "runs twice."]
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_bare_texts_are_paced_as_such(background: bool) -> None:
+    stream = decluster.wrap(TEXTS, framing="text", background=background)
+    out = list(stream)
+    assert "".join(out) == "".join(TEXTS)
+    assert "The lease ends." in "".join(out[:2])
+    assert (stream.dialect, stream.verdict) == (None, None)
+    blocks = decluster.blocks(TEXTS, framing="text", segment="sentences")
+    assert str(next(blocks)) == "The lease ends."
+    blocks.close()
+    answer = decluster.collect(TEXTS, framing="text")
+    assert (answer.output, answer.verdict, answer.dialect) == ("".join(TEXTS), None, None)
+    with pytest.raises(TypeError, match="gave a bytes, but framing says that it gives texts"):
+        list(decluster.wrap([b"The"], framing="text"))
+
+
+def test_without_a_reader_nothing_complete_waits_for_a_read() -> None:
+    """What is paced would be late whenever the source is silent."""
+    read = 0
+
+    def source() -> Iterator[str]:
+        nonlocal read
+        for line in (chat("The lease ends. So a job runs twice. And so on. "), "", chat("x"), ""):
+            read += 1
+            yield line
+
+    pieces = decluster.pieces(source(), background=False)
+    told = ""
+    while read < 3:
+        told += str(next(pieces))
+    assert told.startswith("The lease ends. So a job runs twice. And so on.")
+    with pytest.raises(decluster.ConfigError, match="background=False has none"):
+        decluster.wrap(LINES, background=False, pace="fixed")
+
+
+def test_a_stream_says_what_it_is() -> None:
+    stream = decluster.wrap(LINES)
+    assert repr(stream) == "<decluster.Stream of wrap(): no dialect known, no verdict>"
+    list(stream)
+    assert repr(stream) == "<decluster.Stream of wrap(): openai-chat, complete>"
 
 
 def test_a_stream_cut_short_is_truncated_and_no_end_is_made_up() -> None:
@@ -536,7 +616,7 @@ def test_items_that_are_no_lines_are_refused_by_name() -> None:
 def test_an_unknown_dialect_or_framing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"openai-chat, .*, anthropic, .*, incident"):
         decluster.wrap(LINES, dialect="gpt")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="'lines' or 'bytes'"):
+    with pytest.raises(ValueError, match="'lines', 'bytes' or 'text'"):
         decluster.wrap(LINES, framing="words")  # type: ignore[call-overload]
     with pytest.raises(decluster.ConfigError, match="unit = whole"):
         decluster.wrap(LINES, unit="whole")

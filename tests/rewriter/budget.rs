@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use decluster::{Config, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
+use decluster::{
+    Collector, CollectorError, Config, Kind, Nanos, ReasoningBudgetExceeded, Rewriter,
+    RewriterError, RewriterOptions, Rewritten,
+};
 use decluster_tests::small::{DONE, content, reasoning};
 use proptest::prelude::*;
 
@@ -74,7 +77,8 @@ proptest! {
             prop_assert!(held.tokens > limit && held.tokens - held.last <= limit);
             prop_assert_eq!(held.output, "");
             let used = held.tokens;
-            prop_assert_eq!(held.fault, Some(RewriterError::ReasoningBudgetExceeded { used, limit }));
+            let exceeded = ReasoningBudgetExceeded { used, limit };
+            prop_assert_eq!(held.fault, Some(RewriterError::ReasoningBudgetExceeded(exceeded)));
         }
     }
 }
@@ -95,6 +99,35 @@ fn bytes_stop_there_too_even_when_nothing_is_re_cut() {
     assert_eq!(rewriter.poll(Nanos::ZERO), Rewritten::Finished);
     assert!(matches!(
         rewriter.take_fault(),
-        Some(RewriterError::ReasoningBudgetExceeded { limit: 5, .. })
+        Some(RewriterError::ReasoningBudgetExceeded(ReasoningBudgetExceeded { limit: 5, .. }))
     ));
+}
+
+#[test]
+fn what_is_within_the_budget_does_not_wait_once_it_is_exceeded() {
+    let config = Config::default().with("max_reasoning_tokens", 60).unwrap();
+    let words = "The lease ends, so the job runs twice. ".repeat(12);
+    let mut rewriter = Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO).unwrap();
+    rewriter.push(Nanos::ZERO, reasoning(&words).as_bytes()).unwrap();
+    // No time passes.
+    while !matches!(rewriter.poll(Nanos::ZERO), Rewritten::Finished) {}
+    assert!(matches!(
+        rewriter.take_fault(),
+        Some(RewriterError::ReasoningBudgetExceeded(found)) if found.used > 60
+    ));
+}
+
+#[test]
+fn a_collector_says_so_too() {
+    let config = Config::default().with("max_reasoning_tokens", 20).unwrap();
+    let words = "The lease ends. So a job runs twice. It must be renewed. ".repeat(2);
+    for (stream, exceeds) in [(reasoning(&words), true), (content(&words), false)] {
+        let mut collector = Collector::new(&config, None);
+        let pushed = collector.push(stream.as_bytes()).and_then(|()| collector.finish());
+        let exceeded = pushed.err().map(|error| match error {
+            CollectorError::ReasoningBudgetExceeded(found) => found.used > found.limit,
+            _ => false,
+        });
+        assert_eq!(exceeded, exceeds.then_some(true));
+    }
 }

@@ -1,9 +1,10 @@
 //! A stream read to its end.
 
 use crate::body::tokens_dict;
-use crate::flow::dialect_of;
+use crate::flow::{dialect_of, over_budget};
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
+use decluster::CollectorError;
 use decluster::wire::{Dialect, ToolCall};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -35,7 +36,7 @@ impl Collector {
         match self.intake.take(item)? {
             Given::Items(items) => self.take_in(py, items),
             Given::Event(name, json) => {
-                self.inner.push_event(&name, &json).map_err(|e| error(py, "TooLarge", &e))
+                self.inner.push_event(&name, &json).map_err(|e| refused(py, &e))
             }
         }
     }
@@ -44,7 +45,7 @@ impl Collector {
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let held = self.intake.finish();
         self.take_in(py, held)?;
-        self.inner.finish().map_err(|e| error(py, "TooLarge", &e))?;
+        self.inner.finish().map_err(|e| refused(py, &e))?;
         let answer = self.inner.answer();
         let dict = PyDict::new(py);
         let text = |index| self.inner.text(index).cloned().unwrap_or_default();
@@ -99,9 +100,17 @@ impl Collector {
         for item in items {
             let line = is_line(form.framing, &item);
             let pushed = if line { self.inner.push_line(&item) } else { self.inner.push(&item) };
-            pushed.map_err(|e| error(py, "TooLarge", &e))?;
+            pushed.map_err(|e| refused(py, &e))?;
         }
         Ok(())
+    }
+}
+
+fn refused(py: Python<'_>, why: &CollectorError) -> PyErr {
+    match why {
+        CollectorError::TooLarge(_) => error(py, "TooLarge", why),
+        CollectorError::ReasoningBudgetExceeded(exceeded) => over_budget(py, exceeded),
+        _ => error(py, "ProviderError", why),
     }
 }
 

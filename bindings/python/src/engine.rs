@@ -169,6 +169,10 @@ pub(crate) struct Piece {
 
 #[pymethods]
 impl Piece {
+    #[classattr]
+    #[pyo3(name = "__match_args__")]
+    const MATCH_ARGS: (&'static str, &'static str) = ("text", "kind");
+
     fn __str__(&self) -> &str {
         &self.text
     }

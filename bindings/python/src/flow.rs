@@ -1,21 +1,20 @@
 //! A stream between a reader thread and its consumer.
 
 use crate::engine::{Event, Piece};
-use crate::form::{Form, Originals, item, lock};
+use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
-use crate::{PENDING, error, params};
+use crate::{error, params};
 use decluster::wire::{Answer, Dialect};
-use decluster::{Rewriter, RewriterError, RewriterOptions};
-use decluster_runtime::{Closed, Step, pair};
-use pyo3::exceptions::PyValueError;
+use decluster::{ReasoningBudgetExceeded, Rewriter, RewriterError, RewriterOptions};
+use decluster_runtime::{Closed, OwnedPiece, Step, pair};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-/// Opens both ends of a stream. `mode` is `bytes`, `pieces` or `pieces+events`.
+/// Opens both ends of a stream. `mode` is `bytes`, `pieces`, `pieces+events`, or `texts`: pieces as `str`.
 #[pyfunction]
 #[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
 pub(crate) fn open_flow(
@@ -39,7 +38,8 @@ pub(crate) fn open_flow(
     };
     let flow = Arc::new(flow);
     let known = Known::new(Shared(Arc::clone(&flow)));
-    Ok((Flow { inner: flow, form, lines: Mutex::default(), given }, feed, known))
+    let texts = mode == "texts";
+    Ok((Flow { inner: flow, form, lines: Mutex::default(), given, texts }, feed, known))
 }
 
 /// How the stream should go out.
@@ -62,6 +62,7 @@ pub(crate) struct Flow {
     form: Arc<OnceLock<Form>>,
     lines: Mutex<Lines>,
     given: Originals,
+    texts: bool,
 }
 
 /// What came out and was not taken.
@@ -76,23 +77,16 @@ struct Lines {
 
 #[pymethods]
 impl Flow {
-    /// The next item; `None` at the end; `PENDING` when `patience` (seconds, none for ever) is over.
-    /// Raises the source's own error after all that had arrived before it. Ctrl-C interrupts it.
-    #[pyo3(signature = (patience=None))]
-    fn next(&self, py: Python<'_>, patience: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
-        let wrong = |_| PyValueError::new_err("patience is a number of seconds, not below 0");
-        let mut left = patience.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
+    /// The next item; `None` at the end. Raises the source's own error after all that had arrived before it.
+    /// Ctrl-C interrupts it.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         loop {
-            let slice = left.map_or(SLICE, |left| left.min(SLICE));
-            let found = match py.detach(|| self.step(slice)) {
+            let found = match py.detach(|| self.step(SLICE)) {
                 Taken::Line(bytes) | Taken::Step(Step::Bytes(bytes)) => {
                     item(py, &bytes, self.form.get().copied())
                 }
-                Taken::Step(Step::Object(event)) => match self.given.take(py, &event)? {
-                    Some(item) => item,
-                    None => return Ok(None),
-                },
-                Taken::Step(Step::Piece(piece)) => Py::new(py, Piece::from(piece))?.into_any(),
+                Taken::Step(Step::Object(event)) => return self.given.take(py, &event),
+                Taken::Step(Step::Piece(piece)) => piece_of(py, piece, self.texts)?,
                 Taken::Step(Step::Other(name, data)) => {
                     Py::new(py, Event::new(name, data))?.into_any()
                 }
@@ -102,12 +96,6 @@ impl Flow {
                 Taken::Step(Step::Finished) => return Ok(None),
                 Taken::Step(_) => {
                     py.check_signals()?;
-                    if let Some(left) = &mut left {
-                        *left = left.saturating_sub(slice);
-                        if left.is_zero() {
-                            return Ok(Some(PENDING.get(py)?));
-                        }
-                    }
                     continue;
                 }
             };
@@ -162,14 +150,8 @@ impl Flow {
                     continue;
                 }
             };
-            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-                lines.begun.extend_from_slice(line);
-                if line.ends_with(b"\n") {
-                    let mut line = std::mem::take(&mut lines.begun);
-                    line.truncate(line.len() - usize::from(!ends));
-                    lines.whole.push_back(line);
-                }
-            }
+            let Lines { whole, begun, .. } = &mut *lines;
+            cut(&bytes, ends, begun, |line| whole.push_back(line.to_vec()));
         }
     }
 
@@ -255,18 +237,28 @@ impl Feed {
     }
 }
 
+pub(crate) fn piece_of(py: Python<'_>, piece: OwnedPiece, as_text: bool) -> PyResult<Py<PyAny>> {
+    if as_text {
+        return Ok(PyString::new(py, &piece.text).into_any().unbind());
+    }
+    Ok(Py::new(py, Piece::from(piece))?.into_any())
+}
+
 /// What was wrong with the stream.
 pub(crate) fn fault(py: Python<'_>, fault: &RewriterError) -> PyErr {
     match fault {
         RewriterError::TooLarge(_) => error(py, "TooLarge", fault),
-        RewriterError::ReasoningBudgetExceeded { used, limit } => {
-            let raised = error(py, "ReasoningBudgetExceeded", fault);
-            let value = raised.value(py);
-            let told = value.setattr("used", used).and_then(|()| value.setattr("limit", limit));
-            told.err().unwrap_or(raised)
-        }
-        _ => error(py, "StreamError", fault),
+        RewriterError::ReasoningBudgetExceeded(exceeded) => over_budget(py, exceeded),
+        _ => error(py, "ProviderError", fault),
     }
+}
+
+pub(crate) fn over_budget(py: Python<'_>, exceeded: &ReasoningBudgetExceeded) -> PyErr {
+    let raised = error(py, "ReasoningBudgetExceeded", exceeded);
+    let value = raised.value(py);
+    let told =
+        value.setattr("used", exceeded.used).and_then(|()| value.setattr("limit", exceeded.limit));
+    told.err().unwrap_or(raised)
 }
 
 pub(crate) fn dialect_of(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Dialect>> {

@@ -28,6 +28,24 @@ impl Form {
     }
 }
 
+/// Cuts what came out into lines, with their ends or without; the last, if its end has not come, is `begun`.
+pub(crate) fn cut(bytes: &[u8], ends: bool, begun: &mut Vec<u8>, mut line: impl FnMut(&[u8])) {
+    let mut start = 0;
+    let left = usize::from(!ends);
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        let own = &bytes[start..=end];
+        start = end + 1;
+        if begun.is_empty() {
+            line(&own[..own.len() - left]);
+        } else {
+            begun.extend_from_slice(own);
+            line(&begun[..begun.len() - left]);
+            begun.clear();
+        }
+    }
+    begun.extend_from_slice(&bytes[start..]);
+}
+
 /// An item of the source's type.
 pub(crate) fn item(py: Python<'_>, bytes: &[u8], form: Option<Form>) -> Py<PyAny> {
     if form.is_some_and(|form| form.text) {

@@ -1,23 +1,23 @@
 //! A stream that is read where it is consumed: in the caller's thread, or in an event loop.
 
-use crate::engine::{Event, Piece};
-use crate::flow::{fault, options};
-use crate::form::{Form, Originals, item, lock};
+use crate::engine::Event;
+use crate::flow::{fault, options, piece_of};
+use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Asked, Known};
 use crate::source::{Given, Intake, is_line};
-use crate::{PENDING, error, params};
+use crate::{error, params};
 use decluster::wire::Answer;
-use decluster::{Nanos, Rewriter, Rewritten};
+use decluster::{Rewriter, RewriterError, Rewritten};
 use decluster_runtime::{End, OwnedObject, OwnedPiece};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyIterator};
+use pyo3::types::{PyDict, PyFloat, PyIterator};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Opens a stream without a reader. `mode` is `bytes`, `pieces` or `pieces+events`.
+/// Opens a stream without a reader. `mode` as of `open_flow`.
 #[pyfunction]
 #[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
 pub(crate) fn open_inline(
@@ -31,7 +31,8 @@ pub(crate) fn open_inline(
     let options = options(py, mode, dialect)?;
     let engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
-    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), due: None };
+    let texts = mode == "texts";
+    let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), texts };
     let state = Arc::new(Mutex::new(state));
     let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
     let known = Known::new(Shared(Arc::clone(&state)));
@@ -64,8 +65,8 @@ struct State {
     lines: VecDeque<Py<PyAny>>,
     /// The beginning of a line whose end has not come: an event need not end with its line.
     begun: Vec<u8>,
-    /// When the next item is due, as far as the last poll could say.
-    due: Option<Nanos>,
+    /// Pieces are given as `str`.
+    texts: bool,
 }
 
 #[pymethods]
@@ -81,16 +82,10 @@ impl Inline {
         let mut iterator = iterator.clone();
         loop {
             match self.turn(py) {
-                Turn::Item(item) => return Ok(Some(item)),
-                Turn::Object(event) => {
-                    return self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event));
-                }
-                Turn::Raise(error) => return Err(error),
-                Turn::Finished => return Ok(None),
-                Turn::Pending { wants_input: true } => match iterator.next() {
+                Turn::Pending { wants_input: true, .. } => match iterator.next() {
                     Some(Ok(item)) => {
                         if let Err(error) = self.take(&mut reading, &item) {
-                            lock(&self.state).engine.fail(error);
+                            self.end_with(error);
                         }
                     }
                     Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
@@ -99,8 +94,8 @@ impl Inline {
                     Some(Err(error)) => return Err(error),
                     None => self.end(&mut reading, None),
                 },
-                Turn::Pending { wants_input: false } => {
-                    let wait = self.wait().map_or(SLICE, |wait| wait.min(SLICE));
+                Turn::Pending { wants_input: false, due } => {
+                    let wait = due.map_or(SLICE, |due| due.min(SLICE));
                     #[expect(
                         clippy::disallowed_methods,
                         reason = "the caller's thread is the one that waits"
@@ -108,24 +103,16 @@ impl Inline {
                     py.detach(|| std::thread::sleep(wait));
                     py.check_signals()?;
                 }
+                found => return self.given_out(py, found),
             }
         }
     }
 
-    /// What is due: an item, `PENDING`, or `None` at the end. Raises as `pull`.
+    /// What is due: an item, or `None` at the end. If nothing is, a float: in how many seconds something will
+    /// be, infinity if not before there is input. Raises as `pull`.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        match self.turn(py) {
-            Turn::Item(item) => Ok(Some(item)),
-            Turn::Object(event) => self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event)),
-            Turn::Raise(error) => Err(error),
-            Turn::Finished => Ok(None),
-            Turn::Pending { .. } => PENDING.get(py).map(Some),
-        }
-    }
-
-    /// After `PENDING`: in how many seconds something is due; `None` if nothing is before there is input.
-    fn due(&self) -> Option<f64> {
-        self.wait().map(|wait| wait.as_secs_f64())
+        let found = self.turn(py);
+        self.given_out(py, found)
     }
 
     /// Takes in one item of the source; says whether the next is wanted.
@@ -162,11 +149,13 @@ impl Inline {
 
     /// Ends the stream; what is queued is dropped.
     fn close(&self) {
+        // An error that nobody took, too, is dropped where code of others may run, which may ask this stream.
         let dropped = {
             let mut state = lock(&self.state);
+            let unread = state.engine.end();
             state.engine.close();
             state.begun.clear();
-            std::mem::take(&mut state.lines)
+            (unread, std::mem::take(&mut state.lines))
         };
         drop(dropped);
         if let Some(given) = &self.given {
@@ -184,14 +173,30 @@ impl Inline {
 enum Turn {
     Item(Py<PyAny>),
     Object(OwnedObject),
-    Pending { wants_input: bool },
+    Pending { wants_input: bool, due: Option<Duration> },
     Raise(PyErr),
+    Fault(RewriterError),
     Finished,
 }
 
 impl Inline {
     fn turn(&self, py: Python<'_>) -> Turn {
         lock(&self.state).turn(py)
+    }
+
+    /// What was found as Python takes it. Runs Python code.
+    fn given_out(&self, py: Python<'_>, found: Turn) -> PyResult<Option<Py<PyAny>>> {
+        match found {
+            Turn::Item(item) => Ok(Some(item)),
+            Turn::Object(event) => self.given.as_ref().map_or(Ok(None), |g| g.take(py, &event)),
+            Turn::Pending { due, .. } => {
+                let due = due.map_or(f64::INFINITY, |due| due.as_secs_f64());
+                Ok(Some(PyFloat::new(py, due).into_any().unbind()))
+            }
+            Turn::Raise(error) => Err(error),
+            Turn::Fault(found) => Err(fault(py, &found)),
+            Turn::Finished => Ok(None),
+        }
     }
 
     fn take(&self, reading: &mut Reading, given: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -225,19 +230,24 @@ impl Inline {
     fn end(&self, reading: &mut Reading, error: Option<PyErr>) {
         let held = reading.intake.finish();
         self.push_all(reading, held);
-        let mut state = lock(&self.state);
         if let Some(error) = error {
-            state.engine.fail(error);
+            self.end_with(error);
         } else {
+            let mut state = lock(&self.state);
             let now = state.engine.now();
             state.engine.finish(now);
         }
     }
 
-    fn wait(&self) -> Option<Duration> {
-        let state = lock(&self.state);
-        let (due, now) = (state.due?, state.engine.now());
-        Some(Duration::from_nanos(due.0.saturating_sub(now.0)))
+    fn end_with(&self, error: PyErr) {
+        let mut state = lock(&self.state);
+        if state.engine.has_ended() {
+            // See `close`.
+            drop(state);
+            drop(error);
+        } else {
+            state.engine.fail(error);
+        }
     }
 }
 
@@ -263,7 +273,8 @@ impl State {
                     let Some(ends) = self.form.and_then(Form::lines) else {
                         return Turn::Item(item(py, bytes, self.form));
                     };
-                    split(py, bytes, ends, self.form, &mut self.begun, &mut self.lines);
+                    let Self { form, lines, begun, .. } = self;
+                    cut(bytes, ends, begun, |line| lines.push_back(item(py, line, *form)));
                     match self.lines.pop_front() {
                         Some(line) => return Turn::Item(line),
                         None => continue,
@@ -273,20 +284,17 @@ impl State {
                     let (name, data) = (name.to_owned(), data.to_owned());
                     return Turn::Object(OwnedObject { number, name, data, changed, done });
                 }
-                Rewritten::Piece(piece) => {
-                    Py::new(py, Piece::from(OwnedPiece::from(piece))).map(Py::into_any)
-                }
+                Rewritten::Piece(piece) => piece_of(py, OwnedPiece::from(piece), self.texts),
                 Rewritten::Other { name, data } => {
                     Py::new(py, Event::new(name.to_owned(), data.to_owned())).map(Py::into_any)
                 }
                 Rewritten::Event(event) => Py::new(py, Event::from(event)).map(Py::into_any),
                 Rewritten::Wait(at) => {
-                    self.due = Some(at);
-                    return Turn::Pending { wants_input: self.engine.wants_input() };
+                    let due = Some(Duration::from_nanos(at.0.saturating_sub(now.0)));
+                    return Turn::Pending { wants_input: self.engine.wants_input(), due };
                 }
                 Rewritten::NeedInput => {
-                    self.due = None;
-                    return Turn::Pending { wants_input: self.engine.wants_input() };
+                    return Turn::Pending { wants_input: self.engine.wants_input(), due: None };
                 }
                 Rewritten::Finished if !self.begun.is_empty() => {
                     let begun = std::mem::take(&mut self.begun);
@@ -295,7 +303,7 @@ impl State {
                 Rewritten::Finished => {
                     return match self.engine.end() {
                         End::Failed(error) => Turn::Raise(error),
-                        End::Fault(found) => Turn::Raise(fault(py, &found)),
+                        End::Fault(found) => Turn::Fault(found),
                         _ => Turn::Finished,
                     };
                 }
@@ -303,31 +311,6 @@ impl State {
             return found.map_or_else(Turn::Raise, Turn::Item);
         }
     }
-}
-
-/// Cuts what came out into lines; the last, if its end has not come, is `begun`.
-fn split(
-    py: Python<'_>,
-    bytes: &[u8],
-    ends: bool,
-    form: Option<Form>,
-    begun: &mut Vec<u8>,
-    lines: &mut VecDeque<Py<PyAny>>,
-) {
-    let mut start = 0;
-    let cut = usize::from(!ends);
-    for end in memchr::memchr_iter(b'\n', bytes) {
-        let line = &bytes[start..=end];
-        start = end + 1;
-        if begun.is_empty() {
-            lines.push_back(item(py, &line[..line.len() - cut], form));
-        } else {
-            begun.extend_from_slice(line);
-            lines.push_back(item(py, &begun[..begun.len() - cut], form));
-            begun.clear();
-        }
-    }
-    begun.extend_from_slice(&bytes[start..]);
 }
 
 struct Shared(Arc<Mutex<State>>);

@@ -69,6 +69,11 @@ impl Known {
         self.ask(py, |_, answer| answer.finish().map(str::to_owned))
     }
 
+    /// The first error object in the stream, as JSON.
+    fn error(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, |_, answer| answer.error.clone())
+    }
+
     fn verdict(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         self.ask(py, |_, answer| answer.verdict.map(Verdict::name))
     }

@@ -40,7 +40,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("PARAMETERS", params::all(m.py())?)?;
     m.add("PRESETS", params::presets(m.py(), decluster::PRESETS)?)?;
     m.add("PROFILES", params::presets(m.py(), decluster::PROFILES)?)?;
-    for signal in [&NEED_INPUT, &FINISHED, &PENDING] {
+    for signal in [&NEED_INPUT, &FINISHED] {
         m.add(signal.name, signal.get(m.py())?)?;
     }
     m.add_class::<study::Study>()?;
@@ -86,7 +86,6 @@ impl SignalCell {
 
 static NEED_INPUT: SignalCell = SignalCell::new("NEED_INPUT");
 static FINISHED: SignalCell = SignalCell::new("FINISHED");
-static PENDING: SignalCell = SignalCell::new("PENDING");
 
 /// An error of the package, by its name in `decluster._errors`.
 fn error(py: Python<'_>, name: &str, message: &impl std::fmt::Display) -> PyErr {

@@ -151,8 +151,7 @@ fn with(
     given: &Bound<'_, PyAny>,
 ) -> PyResult<Config> {
     let wrong = |e: ConfigError| error(py, "ConfigError", &e);
-    // An unknown name is refused by the core, with the list of those there are.
-    let Some(parameter) = find(name) else { return config.with(name, 0).map_err(wrong) };
+    let Some(parameter) = find(name) else { return Err(unknown(py, name)) };
     if !parameter.unit.names().is_empty() {
         let Ok(choice) = given.cast::<PyString>() else { return Err(takes(parameter)) };
         return config.with_choice(name, choice.to_str()?).map_err(wrong);
@@ -170,6 +169,13 @@ fn with(
         return Err(error(py, "ConfigError", &message));
     }
     Ok(config)
+}
+
+/// An unknown name is refused with the one that may be meant.
+fn unknown(py: Python<'_>, name: &str) -> PyErr {
+    let refused =
+        py.import("decluster._published").and_then(|m| m.call_method1("unknown", (name,)));
+    refused.map_or_else(|error| error, PyErr::from_value)
 }
 
 fn find(name: &str) -> Option<&'static decluster::Parameter> {

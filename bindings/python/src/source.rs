@@ -11,6 +11,8 @@ pub(crate) struct Intake {
     framer: Framer,
     /// The caller has named the framing.
     framed: bool,
+    /// Items are bare texts, deltas of no provider's.
+    bare: bool,
     /// `str`, not `bytes`.
     text: bool,
     events: Option<bool>,
@@ -26,9 +28,10 @@ pub(crate) enum Given {
 
 impl Intake {
     pub(crate) fn new(py: Python<'_>, framing: Option<&str>) -> PyResult<Self> {
-        let framing = framing_of(py, framing)?;
+        let bare = framing == Some("text");
+        let framing = if bare { None } else { framing_of(py, framing)? };
         let framer = Framer::new(framing);
-        Ok(Self { framer, framed: framing.is_some(), text: false, events: None })
+        Ok(Self { framer, framed: framing.is_some(), bare, text: false, events: None })
     }
 
     /// What lines and chunks look like, once it is known; none of events.
@@ -48,6 +51,13 @@ impl Intake {
     }
 
     pub(crate) fn take(&mut self, item: &Bound<'_, PyAny>) -> PyResult<Given> {
+        if self.bare {
+            if !item.is_instance_of::<PyString>() {
+                return Err(gave(item, ", but framing says that it gives texts, which are str"));
+            }
+            let json = objects(item.py())?.call_method1("text_event", (item,))?.extract()?;
+            return Ok(Given::Event(String::new(), json));
+        }
         if let Some((name, event)) = event_of(item) {
             if self.framed {
                 return Err(gave(item, ", but framing says that it gives lines or chunks"));
@@ -156,7 +166,7 @@ fn framing_of(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Framing>> {
         Some("lines") => Ok(Some(Framing::Lines)),
         Some("bytes") => Ok(Some(Framing::Bytes)),
         Some(other) => {
-            let message = format!("framing is 'lines' or 'bytes', not {other:?}");
+            let message = format!("framing is 'lines', 'bytes' or 'text', not {other:?}");
             Err(crate::error(py, "ConfigError", &message))
         }
     }

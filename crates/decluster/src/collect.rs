@@ -1,12 +1,15 @@
 //! A stream read to its end without pacing: what a batch job wants of it.
 
+use crate::budget::{Budget, ReasoningBudgetExceeded};
 use crate::config::Config;
 use crate::delta::Kind;
 use crate::frames::Frames;
+use crate::segment::{SegmentConfig, Segmenter};
 use crate::sse::TooLarge;
 use crate::wire::{Answer, Dialect, Part, Reader, Reading};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// Puts the texts of a stream together.
 ///
@@ -16,13 +19,26 @@ use alloc::vec::Vec;
 /// collector.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n")?;
 /// collector.finish()?;
 /// assert_eq!(collector.text(0).map(|text| text.output.as_str()), Some("Hi"));
-/// # Ok::<(), decluster::sse::TooLarge>(())
+/// # Ok::<(), decluster::CollectorError>(())
 /// ```
 #[derive(Debug)]
 pub struct Collector {
     decoder: Frames,
     reader: Reader,
     texts: Vec<Collected>,
+    budget: Budget,
+    /// Counts reasoning where that is limited.
+    counter: Option<Segmenter>,
+}
+
+/// Why a collector refused. What came before is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CollectorError {
+    /// An event exceeds `max_event_bytes`.
+    TooLarge(TooLarge),
+    /// More reasoning came than `max_reasoning_tokens` allows; told once, the caller should stop reading.
+    ReasoningBudgetExceeded(ReasoningBudgetExceeded),
 }
 
 /// All text of one choice.
@@ -38,20 +54,23 @@ pub struct Collected {
 
 impl Collector {
     /// A collector for one stream; `None` tells the dialect from the first event. Of `config` only
-    /// `max_event_bytes` and what is said of tags count. The texts themselves are not bounded.
+    /// `max_event_bytes`, `max_reasoning_tokens` and what is said of tags count. The texts themselves are not bounded.
     pub fn new(config: &Config, dialect: Option<Dialect>) -> Self {
         Self {
             decoder: Frames::new(config.max_event_bytes as usize),
             reader: Reader::new(dialect).with_think(config.think()),
             texts: Vec::new(),
+            budget: Budget::new(config.max_reasoning_tokens),
+            counter: (config.max_reasoning_tokens > 0)
+                .then(|| Segmenter::new(SegmentConfig::default())),
         }
     }
 
     /// Takes in bytes of the stream, cut anywhere.
     ///
     /// # Errors
-    /// [`TooLarge`] if an event exceeds `max_event_bytes`; what came before it is kept.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+    /// [`CollectorError`]; what came before is kept.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), CollectorError> {
         self.decoder.push(bytes);
         self.pump()
     }
@@ -60,7 +79,7 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Collector::push`].
-    pub fn push_line(&mut self, line: &[u8]) -> Result<(), TooLarge> {
+    pub fn push_line(&mut self, line: &[u8]) -> Result<(), CollectorError> {
         self.decoder.push_line(line);
         self.pump()
     }
@@ -70,7 +89,7 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Collector::push`].
-    pub fn push_event(&mut self, name: &str, data: &str) -> Result<(), TooLarge> {
+    pub fn push_event(&mut self, name: &str, data: &str) -> Result<(), CollectorError> {
         self.decoder.push_event(name, data);
         self.pump()
     }
@@ -79,12 +98,15 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Collector::push`].
-    pub fn finish(&mut self) -> Result<(), TooLarge> {
+    pub fn finish(&mut self) -> Result<(), CollectorError> {
         self.decoder.finish();
         let pumped = self.pump();
         let reading = self.reader.finish();
         take(&mut self.texts, &reading);
-        pumped
+        pumped?;
+        let blocks = self.counter.as_mut().map(Segmenter::finish).unwrap_or_default();
+        self.budget.spend(blocks.iter().map(|block| block.tokens).sum());
+        self.check()
     }
 
     /// The texts so far, one for each choice that had any, in the order the choices began.
@@ -107,13 +129,38 @@ impl Collector {
         self.reader.dialect()
     }
 
-    fn pump(&mut self) -> Result<(), TooLarge> {
-        while let Some(frame) = self.decoder.poll()? {
-            take(&mut self.texts, &self.reader.read(&frame));
+    fn pump(&mut self) -> Result<(), CollectorError> {
+        while let Some(frame) = self.decoder.poll().map_err(CollectorError::TooLarge)? {
+            let reading = self.reader.read(&frame);
+            take(&mut self.texts, &reading);
+            if let Some(counter) = &mut self.counter {
+                for text in reading.texts.iter().filter(|text| text.kind == Kind::Reasoning) {
+                    let blocks = counter.push(&text.text);
+                    self.budget.spend(blocks.iter().map(|block| block.tokens).sum());
+                    self.budget.spend(text.tokens.unwrap_or_default());
+                }
+                self.check()?;
+            }
         }
         Ok(())
     }
+
+    fn check(&mut self) -> Result<(), CollectorError> {
+        let exceeded = self.budget.exceeded().map(CollectorError::ReasoningBudgetExceeded);
+        exceeded.map_or(Ok(()), Err)
+    }
 }
+
+impl fmt::Display for CollectorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge(error) => error.fmt(f),
+            Self::ReasoningBudgetExceeded(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for CollectorError {}
 
 fn take(texts: &mut Vec<Collected>, reading: &Reading<'_>) {
     if reading.restart {

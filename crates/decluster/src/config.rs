@@ -161,9 +161,9 @@ parameters! {
     max_event_bytes: Bytes = 16_777_216, 1_024, 1_073_741_824;
     /// Choices (`n`) that one stream may interleave.
     max_choices: Count = 128, 1, 4_096;
-    /// The most reasoning that is let through, in tokens as estimated from its text; 0 sets no limit. The piece that
-    /// exceeds it is the last, then the stream ends with an error, so that the source can be closed. `Rewriter` only:
-    /// the engine itself lets everything through.
+    /// The most reasoning of a stream that is let through, in tokens as estimated from its text; 0 sets no limit. What
+    /// is within it leaves at once when it is exceeded, the piece that exceeds it is the last, and the stream ends with
+    /// an error, so that the source is closed. An engine driven by hand lets everything through.
     max_reasoning_tokens: Tokens = 0, 0, 1_000_000_000;
     /// Which tags in visible text hold reasoning: `common` are `<think>` and `<thinking>`; `all` adds
     /// `<thought>`, `<reasoning>`, `<seed:think>`, `◁think▷`, `[THINK]` and the channels of gpt-oss; `off` takes

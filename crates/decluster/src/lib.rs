@@ -35,6 +35,7 @@ extern crate alloc;
 extern crate std;
 
 #[cfg(feature = "wire")]
+mod budget;
 mod collect;
 mod config;
 mod delta;
@@ -55,7 +56,8 @@ mod time;
 pub mod wire;
 
 #[cfg(feature = "wire")]
-pub use collect::{Collected, Collector};
+pub use budget::ReasoningBudgetExceeded;
+pub use collect::{Collected, Collector, CollectorError};
 pub use config::{
     Config, ConfigError, PARAMETERS, PRESETS, PROFILES, Parameter, ParameterUnit, Preset,
 };

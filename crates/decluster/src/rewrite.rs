@@ -8,6 +8,7 @@
 mod passed;
 mod template;
 
+use crate::budget::{Budget, ReasoningBudgetExceeded};
 use crate::config::Config;
 use crate::delta::{Delta, Kind};
 use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
@@ -147,13 +148,8 @@ pub enum RewriterError {
     TooLarge(sse::TooLarge),
     /// The caller pushed an event into a stream of bytes, or bytes into one of events; nothing was taken.
     Mixed,
-    /// More reasoning came than `max_reasoning_tokens` allows. What was let through is all but the rest.
-    ReasoningBudgetExceeded {
-        /// Tokens that were let through, as estimated: at most one piece above the limit.
-        used: u64,
-        /// The limit.
-        limit: u64,
-    },
+    /// More reasoning came than `max_reasoning_tokens` allows. What is within it was let through.
+    ReasoningBudgetExceeded(ReasoningBudgetExceeded),
     /// The caller wants bytes in whole blocks; a block may span events that must not be joined.
     WholeBytes,
 }
@@ -171,7 +167,7 @@ impl Rewriter {
         if config.unit == 2 && !options.pieces {
             return Err(RewriterError::WholeBytes);
         }
-        let budget = Budget { limit: config.max_reasoning_tokens, used: 0 };
+        let budget = Budget::new(config.max_reasoning_tokens);
         // With both off nothing may overtake anything: output is input, byte for byte.
         let verbatim = config.pace == 2 && config.segmenting().is_none();
         Ok(Self {
@@ -180,7 +176,7 @@ impl Rewriter {
             reader: wire::Reader::new(options.dialect).with_think(config.think()),
             engine: Engine::new(config, now),
             templates: Templates::new(verbatim, options),
-            passed: (verbatim && !options.pieces && budget.limit == 0).then(Passed::default),
+            passed: (verbatim && !options.pieces && !budget.is_limited()).then(Passed::default),
             urgent: Urgent::default(),
             behind: false,
             flushing: false,
@@ -281,7 +277,8 @@ impl Rewriter {
         !self.ending && (self.flushing || (!self.behind && self.has_room()))
     }
 
-    /// What ended the stream, if it was not its end: an event over the cap, too many choices. Gives it once.
+    /// What ended the stream, if it was not its end: an event over the cap, too many choices, more reasoning than may
+    /// be. Gives it once.
     pub fn take_fault(&mut self) -> Option<RewriterError> {
         self.fault.take()
     }
@@ -357,7 +354,7 @@ impl Rewriter {
         loop {
             if let Some(exceeded) = self.budget.exceeded() {
                 self.cancel(Cancel::Drop);
-                self.fault = Some(exceeded);
+                self.fault = Some(RewriterError::ReasoningBudgetExceeded(exceeded));
             }
             // There may be room again for what waits, be it the end.
             if self.behind || (self.ending && !self.ended) {
@@ -384,7 +381,9 @@ impl Rewriter {
             };
             match self.engine.poll(now) {
                 Output::Piece(piece) => {
-                    self.budget.spend(&piece);
+                    if piece.kind == Kind::Reasoning {
+                        self.budget.spend(piece.tokens);
+                    }
                     if self.options.keeps_events() {
                         self.templates.take(&piece, &mut sink);
                     }
@@ -445,11 +444,16 @@ impl Rewriter {
                         urgent: &mut self.urgent,
                         joinable: &mut self.joinable,
                     };
+                    let reasons = self.budget.is_limited()
+                        && reading.texts.iter().any(|text| text.kind == Kind::Reasoning);
+                    let before = if reasons { intake.engine.stats().tokens_in } else { 0 };
                     if let Err(error) = intake.take(now, &frame, &reading) {
                         self.fault = Some(RewriterError::Engine(error));
                         self.end(now);
                     }
-                    if self.flushing {
+                    // Once it is known that too much has come, the source should be closed soon: the rest is not paced.
+                    let arrived = || self.engine.stats().tokens_in - before;
+                    if self.flushing || reasons && self.budget.arrive(arrived()) {
                         self.engine.flush();
                     }
                 }
@@ -522,32 +526,6 @@ impl RewriterOptions {
     /// that are part of the answer.
     fn takes(self, text: &wire::Text<'_>) -> bool {
         text.part == Part::Text || self.pieces && text.part == Part::Late
-    }
-}
-
-/// How much reasoning may be let through.
-#[derive(Debug)]
-struct Budget {
-    /// 0 is none.
-    limit: u64,
-    used: u64,
-}
-
-impl Budget {
-    fn spend(&mut self, piece: &Piece<'_>) {
-        if piece.kind == Kind::Reasoning {
-            self.used += u64::from(piece.tokens);
-        }
-    }
-
-    /// Says once that it was exceeded.
-    fn exceeded(&mut self) -> Option<RewriterError> {
-        let Self { limit, used } = *self;
-        if limit == 0 || used <= limit {
-            return None;
-        }
-        self.limit = 0;
-        Some(RewriterError::ReasoningBudgetExceeded { used, limit })
     }
 }
 
@@ -759,9 +737,7 @@ impl fmt::Display for RewriterError {
             Self::Mixed => write!(f, "a stream comes as bytes or as events, not as both"),
             Self::TooLarge(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
-            Self::ReasoningBudgetExceeded { used, limit } => {
-                write!(f, "reasoning budget exceeded: about {used} tokens, at most {limit} may be")
-            }
+            Self::ReasoningBudgetExceeded(error) => error.fmt(f),
             Self::WholeBytes => {
                 write!(
                     f,
