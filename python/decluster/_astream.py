@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from ._core import Inline, Known
+from ._errors import Misuse
 from ._source import AsyncSource
 from ._told import How, PassesOn, Told
 
@@ -60,7 +61,7 @@ class AsyncStream(Told, Generic[T]):
                         item = hub.take()
                         continue
                     if self._reader.get_loop() is not _loop():
-                        raise RuntimeError("this stream is read in another event loop")
+                        raise Misuse("this stream is read in another event loop")
                 elif hub.lacks_reading():
                     item = await self._read_here()
                     continue
@@ -71,6 +72,8 @@ class AsyncStream(Told, Generic[T]):
                     hub.leave(waiter)
                     raise
                 item = hub.take()
+        except Misuse:
+            raise
         except Exception as error:
             try:
                 await self.aclose()
@@ -423,7 +426,7 @@ def _loop() -> asyncio.AbstractEventLoop:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
-        raise RuntimeError(
+        raise Misuse(
             "decluster's async streams need asyncio (uvloop is fine): no event loop of it runs here"
         ) from None
 

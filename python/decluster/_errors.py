@@ -20,6 +20,10 @@ class ConfigError(CallerError, ValueError):
     """A parameter, preset or dialect that does not exist, or a value out of its bounds."""
 
 
+class Misuse(CallerError, RuntimeError):
+    """A stream was used as it cannot be, from where it cannot be. The stream goes on."""
+
+
 class Full(CallerError):
     """The engine would exceed `max_queue_bytes`; it is as it was. Poll first."""
 

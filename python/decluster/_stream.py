@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ._core import Feed, Flow, Inline, Known
+from ._errors import Misuse
 from ._source import Source
 from ._told import How, PassesOn, Told
 
@@ -55,7 +56,7 @@ class Stream(Told, Generic[T]):
         try:
             item = self._next_of_reader() if self._pull is None else self._pull()
         except BaseException as error:
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and not isinstance(error, Misuse):
                 self._abandon()
             raise
         if self._unsure:
@@ -188,7 +189,7 @@ def _refuse_greenlets() -> None:
     ):
         patched = getattr(sys.modules.get(patcher), asked, None)
         if patched is not None and patched(name):
-            raise RuntimeError(
+            raise Misuse(
                 f"{patcher.partition('.')[0]} has patched threads, and decluster's reader needs a "
                 "real one: it would wait for ever. Pass background=False, which reads in this "
                 "greenlet and cannot bridge silences, or stream in a process that is not patched"
@@ -202,7 +203,7 @@ class _LeftBehind:
         """The parent closes it."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise RuntimeError(
+        raise Misuse(
             "this stream was being read when the process was forked, and its reader stayed in the "
             "parent: open the stream in the process that reads it"
         )

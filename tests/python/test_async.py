@@ -763,6 +763,9 @@ def test_another_event_loop_is_refused() -> None:
         here.run_until_complete(asyncio.sleep(0.01))
         with pytest.raises(RuntimeError, match="another event loop"):
             there.run_until_complete(read(stream))
+        # Where it was begun, it goes on.
+        assert not closed
+        here.run_until_complete(stream.aclose())
         assert here.run_until_complete(nothing_left())
         assert isinstance(first.exception(), StopAsyncIteration)
         assert closed == [True]

@@ -86,6 +86,18 @@ except KeyboardInterrupt:
     assert told(code) == ["interrupted True"]
 
 
+def test_ctrl_c_ends_reads_that_are_no_python_code() -> None:
+    code = """
+import itertools
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    next(decluster.wrap(itertools.repeat(b""), background=False, framing="bytes"))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    assert told(code) == ["interrupted"]
+
+
 def test_ctrl_c_ends_an_event_loop_without_a_task_left() -> None:
     code = """
 async def silent():

@@ -502,6 +502,18 @@ def test_several_threads_share_a_stream_without_a_reader() -> None:
     assert seen.count("data: [DONE]") == 1
 
 
+def test_a_source_that_reads_its_own_stream_is_told() -> None:
+    """Without a reader it would wait for itself."""
+
+    def source() -> Iterator[str]:
+        yield LINES[0]
+        next(held[0])
+
+    held = [decluster.wrap(source(), background=False)]
+    with pytest.raises(RuntimeError, match="by this very thread"):
+        list(held[0])
+
+
 def test_a_closer_is_called_though_the_source_blocks_or_fails_to_close() -> None:
     release, called = threading.Event(), threading.Event()
 

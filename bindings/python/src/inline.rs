@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyFloat, PyIterator};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 /// Opens a stream without a reader. `mode` as of `open_flow`.
@@ -37,7 +38,8 @@ pub(crate) fn open_inline(
     let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
     let known = Known::new(Shared(Arc::clone(&state)));
     let given = (!options.pieces).then(Originals::default);
-    Ok((Inline { reading: Mutex::new(reading), state, given }, known))
+    let (reading, reader) = (Mutex::new(reading), Mutex::new(None));
+    Ok((Inline { reading, reader, state, given }, known))
 }
 
 /// Both ends of a stream.
@@ -46,6 +48,8 @@ pub(crate) struct Inline {
     /// Held while an item is taken in, and by `pull` until it has one to give. Python code may run meanwhile, so
     /// whoever waits for it must let others run.
     reading: Mutex<Reading>,
+    /// Who holds it.
+    reader: Mutex<Option<ThreadId>>,
     /// Held for moments, in which no Python code runs.
     state: Arc<Mutex<State>>,
     /// Where the source's own items are kept, if they are needed again.
@@ -78,22 +82,31 @@ impl Inline {
         py: Python<'_>,
         iterator: &Bound<'_, PyIterator>,
     ) -> PyResult<Option<Py<PyAny>>> {
-        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut reading = self.hold(py)?;
         let mut iterator = iterator.clone();
+        let mut items = 0_u32;
         loop {
             match self.turn(py) {
-                Turn::Pending { wants_input: true, .. } => match iterator.next() {
-                    Some(Ok(item)) => {
-                        if let Err(error) = self.take(&mut reading, &item) {
-                            self.end_with(error);
+                Turn::Pending { wants_input: true, .. } => {
+                    items = items.wrapping_add(1);
+                    if items.is_multiple_of(BREATH) {
+                        // An iterator that is no Python code lets nobody else run.
+                        py.check_signals()?;
+                        py.detach(std::thread::yield_now);
+                    }
+                    match iterator.next() {
+                        Some(Ok(item)) => {
+                            if let Err(error) = self.take(&mut reading.reading, &item) {
+                                self.end_with(error);
+                            }
                         }
+                        Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
+                            self.end(&mut reading.reading, Some(error));
+                        }
+                        Some(Err(error)) => return Err(error),
+                        None => self.end(&mut reading.reading, None),
                     }
-                    Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
-                        self.end(&mut reading, Some(error));
-                    }
-                    Some(Err(error)) => return Err(error),
-                    None => self.end(&mut reading, None),
-                },
+                }
                 Turn::Pending { wants_input: false, due } => {
                     let wait = due.map_or(SLICE, |due| due.min(SLICE));
                     #[expect(
@@ -117,8 +130,8 @@ impl Inline {
 
     /// Takes in one item of the source; says whether the next is wanted.
     fn push(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        self.take(&mut reading, item)?;
+        let mut reading = self.hold(py)?;
+        self.take(&mut reading.reading, item)?;
         drop(reading);
         Ok(self.wants_input())
     }
@@ -136,15 +149,17 @@ impl Inline {
     }
 
     /// The source ended.
-    fn finish(&self, py: Python<'_>) {
-        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        self.end(&mut reading, None);
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let mut reading = self.hold(py)?;
+        self.end(&mut reading.reading, None);
+        Ok(())
     }
 
     /// The source raised.
-    fn fail(&self, py: Python<'_>, error: Bound<'_, PyAny>) {
-        let mut reading = self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        self.end(&mut reading, Some(PyErr::from_value(error)));
+    fn fail(&self, py: Python<'_>, error: Bound<'_, PyAny>) -> PyResult<()> {
+        let mut reading = self.hold(py)?;
+        self.end(&mut reading.reading, Some(PyErr::from_value(error)));
+        Ok(())
     }
 
     /// Ends the stream; what is queued is dropped.
@@ -169,6 +184,18 @@ impl Inline {
     }
 }
 
+/// What is held while an item is taken in.
+struct Held<'a> {
+    reading: MutexGuard<'a, Reading>,
+    reader: &'a Mutex<Option<ThreadId>>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        *lock(self.reader) = None;
+    }
+}
+
 /// What a poll found.
 enum Turn {
     Item(Py<PyAny>),
@@ -180,6 +207,25 @@ enum Turn {
 }
 
 impl Inline {
+    /// Waits until nobody else reads; refuses who would wait for itself.
+    fn hold(&self, py: Python<'_>) -> PyResult<Held<'_>> {
+        let me = std::thread::current().id();
+        let reading = match self.reading.try_lock() {
+            Ok(reading) => reading,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                if *lock(&self.reader) == Some(me) {
+                    let message = "this stream is being read by this very thread: its source, or another \
+                                   greenlet, must not";
+                    return Err(error(py, "Misuse", &message));
+                }
+                self.reading.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        *lock(&self.reader) = Some(me);
+        Ok(Held { reading, reader: &self.reader })
+    }
+
     fn turn(&self, py: Python<'_>) -> Turn {
         lock(&self.state).turn(py)
     }
@@ -321,5 +367,7 @@ impl Asked for Shared {
     }
 }
 
+/// Items that may bring nothing before others get their turn.
+const BREATH: u32 = 64;
 /// How long one wait may last before Python gets a look at its signals.
 const SLICE: Duration = Duration::from_millis(50);

@@ -36,6 +36,7 @@ extern crate std;
 
 #[cfg(feature = "wire")]
 mod budget;
+#[cfg(feature = "wire")]
 mod collect;
 mod config;
 mod delta;
@@ -57,6 +58,7 @@ pub mod wire;
 
 #[cfg(feature = "wire")]
 pub use budget::ReasoningBudgetExceeded;
+#[cfg(feature = "wire")]
 pub use collect::{Collected, Collector, CollectorError};
 pub use config::{
     Config, ConfigError, PARAMETERS, PRESETS, PROFILES, Parameter, ParameterUnit, Preset,
