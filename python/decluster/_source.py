@@ -6,16 +6,16 @@ Nothing here imports an HTTP client: they are told by what they have.
 from __future__ import annotations
 
 import contextlib
-import gc
 import inspect
 import socket
 import threading
-import types
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _sdk
+from ._lines import alines_of, lines_of
+from ._response import owner_of, response_behind, shares_connection, socket_of
 from ._types import Framing
 
 
@@ -61,13 +61,13 @@ class Source:
         self.framing = framing or _framing_of(source)
         self.iterator: Iterator[Any]
         if not _has_lines(source):
-            self.iterator, self._response = iter(source), _owner(source)
+            self.iterator, self._response = iter(source), owner_of(source)
         else:
             self._response = source
             if not _has(source, "iter_bytes"):
                 self.iterator, self.framing = iter(source.iter_lines()), "lines"
             elif as_lines:
-                self.iterator, self.framing = _lines_of(source.iter_bytes()), "lines"
+                self.iterator, self.framing = lines_of(source.iter_bytes()), "lines"
             else:
                 self.iterator, self.framing = source.iter_bytes(), "bytes"
         self._lock = threading.Lock()
@@ -91,9 +91,9 @@ class Source:
         One of HTTP/2 is not this response's alone, and a response that is closed while it is read
         waits for what is never told to it: there a read ends with what comes next.
         """
-        if self._read or _shares_connection(self._response):
+        if self._read or shares_connection(self._response):
             return
-        connection = _socket_of(self._response)
+        connection = socket_of(self._response)
         if connection is not None:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -108,8 +108,8 @@ class Source:
         Later they may be running, and then nobody can look into them.
         """
         self.hides_response = False
-        if _socket_of(self._response) is None:
-            self._response = _behind(self.iterator) or self._response
+        if socket_of(self._response) is None:
+            self._response = response_behind(self.iterator) or self._response
 
     def was_read(self) -> None:
         """No read will come any more."""
@@ -157,7 +157,7 @@ class AsyncSource:
         opened = source
         chunks = _async_chunks_of(source)
         if chunks is not None:
-            opened, self.framing = (_alines_of(chunks, _is_aiohttp(source)), "lines")
+            opened, self.framing = (alines_of(chunks, _is_aiohttp(source)), "lines")
             if not as_lines:
                 opened, self.framing = chunks, "bytes"
         elif _has_lines(source):
@@ -270,136 +270,3 @@ def _closer_of(source: Any, iterator: object, *names: str) -> Callable[[], objec
     """What closes a response or an SDK's stream, of which the iterator is a part only."""
     found = (getattr(source, name, None) for name in names)
     return None if source is iterator else next(filter(None, found), None)
-
-
-def _owner(source: Any) -> object:
-    """The response behind a source, if it can be told."""
-    frame = getattr(source, "gi_frame", None)
-    if frame is not None:
-        # The generator is a method's: `iter_lines` of requests and httpx.
-        return frame.f_locals.get("self")
-    # An SDK's stream has its response, or wraps a stream that has.
-    inner = getattr(source, "completion_stream", source)
-    return getattr(inner, "response", None)
-
-
-def _behind(iterator: object) -> object:
-    """The response that generators read from, each from the next."""
-    seen: set[int] = set()
-    todo: list[Any] = [iterator]
-    while todo and len(seen) < LOOKED_AT:
-        value = todo.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        package = type(value).__module__.partition(".")[0]
-        if package in CLIENTS and _socket_of(value) is not None:
-            return value
-        if isinstance(value, types.FrameType) or (
-            package in PYTHONS and hasattr(value, "__next__")
-        ):
-            # Generators, and what `map`, `enumerate` and their like make of them.
-            todo += gc.get_referents(value)
-        elif package in SDKS:
-            held: dict[str, Any] = getattr(value, "__dict__", {})
-            todo += [held[name] for name in HOLDERS if name in held]
-    return None
-
-
-def _socket_of(response: Any) -> socket.socket | None:
-    paths: tuple[Callable[[], object], ...] = (
-        # httpx and httpcore
-        lambda: response.extensions["network_stream"].get_extra_info("socket"),
-        # requests and urllib3
-        lambda: response.raw.connection.sock,
-        lambda: response.raw._fp.fp.raw._sock,
-        # http.client and urllib
-        lambda: response.fp.raw._sock,
-    )
-    for path in paths:
-        with contextlib.suppress(AttributeError, KeyError, TypeError):
-            found = path()
-            if isinstance(found, socket.socket):
-                return found
-    return None
-
-
-def _shares_connection(response: Any) -> bool:
-    extensions = getattr(response, "extensions", None)
-    return isinstance(extensions, dict) and "stream_id" in extensions
-
-
-class _Lines:
-    """Cuts chunks into lines, where event streams have line ends: not at U+2028, as `str` does.
-
-    `str` without their ends, as httpx has them; or `bytes` with them, as aiohttp has: of these, one
-    that does not end for a long time is given in parts.
-    """
-
-    def __init__(self, as_aiohttp: bool) -> None:
-        self._as_aiohttp = as_aiohttp
-        self._most = PART_HELD if as_aiohttp else LINE_HELD
-        self._begun: list[bytes] = []
-        self._held = 0
-        self._after_cr = False
-
-    def take(self, chunk: bytes) -> list[Any]:
-        if self._as_aiohttp:
-            parts = [part + b"\n" for part in chunk.split(b"\n")]
-            parts[-1] = parts[-1][:-1]
-        else:
-            if not chunk:
-                return []
-            if self._after_cr:
-                chunk = chunk.removeprefix(b"\n")
-            self._after_cr = chunk.endswith(b"\r")
-            parts = chunk.splitlines()
-            if chunk.endswith((b"\r", b"\n")):
-                parts.append(b"")
-        if not parts:
-            return []
-        *whole, begun = parts
-        if whole:
-            whole[0] = b"".join((*self._begun, whole[0]))
-            self._begun, self._held = [], 0
-        self._begun.append(begun)
-        self._held += len(begun)
-        return list(map(self._of, whole + (self.rest() if self._held > self._most else [])))
-
-    def finish(self) -> list[Any]:
-        return list(map(self._of, self.rest()))
-
-    def rest(self) -> list[bytes]:
-        begun, self._begun, self._held = b"".join(self._begun), [], 0
-        return [begun] if begun else []
-
-    def _of(self, line: bytes) -> Any:
-        return line if self._as_aiohttp else line.decode("utf-8", "replace")
-
-
-def _lines_of(chunks: Iterable[bytes]) -> Iterator[Any]:
-    lines = _Lines(as_aiohttp=False)
-    for chunk in chunks:
-        yield from lines.take(chunk)
-    yield from lines.finish()
-
-
-async def _alines_of(chunks: AsyncIterator[bytes], as_aiohttp: bool) -> AsyncIterator[Any]:
-    lines = _Lines(as_aiohttp)
-    async for chunk in chunks:
-        for line in lines.take(chunk):
-            yield line
-    for line in lines.finish():
-        yield line
-
-
-PYTHONS = ("builtins", "itertools")
-CLIENTS = ("requests", "httpx", "httpx2", "urllib3", "http")
-SDKS = ("openai", "anthropic", "google", "litellm")
-HOLDERS = ("response", "response_stream", "completion_stream", "_iterator")
-LOOKED_AT = 200
-
-# Bytes of a line that are held until its end comes.
-PART_HELD = 1 << 20
-LINE_HELD = 1 << 26
-"""Well above the default of `max_event_bytes`: what is too large is for the decoder to say."""
