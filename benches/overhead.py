@@ -267,7 +267,6 @@ def faces(stream: Upstream, kind: Literal["lines", "bytes"]) -> Course:
 
     ways = [
         way("caller's thread, pace off", background=False, pace="off"),
-        way("caller's thread, paced", background=False),
         way("reader thread, pace off", pace="off"),
         way("reader thread, paced"),
     ]
