@@ -42,7 +42,7 @@ def unknown(name: str) -> ConfigError:
     if name in PUBLISHED:
         return ConfigError(f"no parameter {name!r}; config_from() reads published settings")
     if name in OF_VERBS:
-        return ConfigError(f"{name} is no parameter here: see help(decluster) for who takes it")
+        return ConfigError(f"{name} is no parameter here, but one of {OF_VERBS[name]}")
     own = [parameter.name for parameter in PARAMETERS]
     close = get_close_matches(name, [*own, *OF_VERBS, "preset", "profile"], n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are: {' '.join(own)}"
@@ -79,5 +79,11 @@ PUBLISHED: dict[str, Callable[[Any], dict[str, Any]]] = {
     "budget_tokens": lambda value: {"max_reasoning_tokens": value},
     "profile": lambda value: {"profile": value},
 }
-OF_VERBS = ("framing", "dialect", "closer", "background", "events")
+OF_VERBS = {
+    "events": "pieces() and blocks()",
+    "background": "wrap(), pieces() and blocks()",
+    "framing": "the verbs",
+    "dialect": "the verbs",
+    "closer": "the verbs",
+}
 OWN = "the names of decluster.PARAMETERS"

@@ -37,7 +37,7 @@ def open_source(
         )
     if is_response and _was_read(source):
         warnings.warn(
-            "the body of this response was read before it came here, so there is nothing to pace: "
+            "this response was read or closed before it came here, so there is nothing to pace: "
             "ask for it with stream=True, or client.stream(...)",
             RuntimeWarning,
             stacklevel=4,
@@ -222,10 +222,11 @@ def _is_async(source: Any) -> bool:
 
 def _was_read(response: Any) -> bool:
     """Whether a response has nothing left to read: requests', httpx's."""
-    consumed = getattr(response, "is_stream_consumed", None)
-    if consumed is None:
-        consumed = getattr(response, "_content_consumed", False)
-    return consumed is True
+    read = ("is_stream_consumed", "is_closed", "_content_consumed")
+    raw = getattr(response, "raw", None)
+    return any(getattr(response, name, None) is True for name in read) or (
+        getattr(raw, "closed", None) is True
+    )
 
 
 def _has_lines(source: Any) -> bool:

@@ -57,7 +57,7 @@ class Stream(Told, Generic[T]):
             item = self._next_of_reader() if self._pull is None else self._pull()
         except BaseException as error:
             if isinstance(error, Exception) and not isinstance(error, Misuse):
-                self._abandon()
+                self.close()
             raise
         if self._unsure:
             self._warn_of_bypass()
@@ -117,6 +117,7 @@ class Stream(Told, Generic[T]):
                 # What cannot be started is no reader: the source is closed here then.
                 thread.start()
                 self._thread = thread
+                _readers.add(thread)
 
     def _finish(self) -> None:
         """The end was reached: the reader is done or about to be."""
@@ -210,13 +211,12 @@ class _LeftBehind:
 
 
 def _close_all() -> None:
-    threads: list[threading.Thread | None] = []
     for stream in list(_open_streams):
         with contextlib.suppress(Exception):
-            threads.append(stream._abandon())
-    # However many there are, one wait for all of them.
+            stream._abandon()
+    # Also those of streams that are gone already. However many there are, one wait for all of them.
     until = time.monotonic() + CLOSE_WITHIN_S
-    for thread in filter(None, threads):
+    for thread in list(_readers):
         thread.join(max(0.0, until - time.monotonic()))
 
 
@@ -227,8 +227,10 @@ def _forked() -> None:
 
 CLOSE_WITHIN_S = 0.08
 _open_streams: weakref.WeakSet[Stream[Any]] = weakref.WeakSet()
+_readers: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 _left_behind: list[object] = []
-# A thread that waits inside the engine must be gone before the interpreter is.
+# A thread must not be inside the compiled module when the interpreter ends: it crashes there. After
+# this none is, or goes there again: what remains blocks in its source.
 atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)

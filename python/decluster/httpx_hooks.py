@@ -50,6 +50,7 @@ def hooks(
     paced = _pacing(dialect=dialect, background=background, **parameters)
 
     def pace(response: Any) -> None:
+        _of_client(response, "__iter__", "an async client takes async_hooks(), not hooks()")
         if _is_stream(response):
             inner = _again(response)
             _replace_body(response, paced(inner.iter_bytes(), inner.close))
@@ -71,7 +72,12 @@ def async_hooks(
             inner = _again(response)
             _replace_body(response, paced(inner.aiter_bytes(), inner.aclose))
 
-    return {"response": [pace]}
+    def hook(response: Any) -> Any:
+        # Not in the coroutine, which a sync client would never await.
+        _of_client(response, "__aiter__", "a sync client takes hooks(), not async_hooks()")
+        return pace(response)
+
+    return {"response": [hook]}
 
 
 def _pacing(**options: Any) -> Callable[[Any, Callable[[], object]], Any]:
@@ -81,6 +87,11 @@ def _pacing(**options: Any) -> Callable[[Any, Callable[[], object]], Any]:
     # What cannot be is said where it was asked for, not with the first response.
     paced([b""], _nothing).close()
     return paced
+
+
+def _of_client(response: Any, reads: str, otherwise: str) -> None:
+    if not hasattr(response.stream, reads):
+        raise TypeError(f"decluster.httpx_hooks: {otherwise}")
 
 
 def _nothing() -> None:

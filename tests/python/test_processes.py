@@ -121,6 +121,54 @@ except KeyboardInterrupt:
     assert sorted(told(code)) == ["closed", "interrupted"]
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        "list(decluster.wrap(response, max_reasoning_tokens=10))",
+        "next(decluster.wrap(response))",
+        "s = decluster.wrap(response); next(s); s._abandon()",
+        "s = decluster.wrap(event.decode() for _ in iter(int, 1)); next(s)",
+        "s = [decluster.wrap(endless()) for _ in range(20)]; [next(one) for one in s]; del s",
+    ],
+)
+def test_the_interpreter_ends_while_a_reader_does(end: str) -> None:
+    """A reader that the end finds inside the compiled module would crash the process."""
+    code = f"""
+import urllib.request
+endless = lambda: (event.decode() for _ in iter(int, 1))
+thought = event.replace(b"content", b"reasoning_content")
+script = [Send(thought * 20), Send(thought * 20, after=0.01), *[Send(event, after=0.005)] * 40]
+with Server(script) as server:
+    response = urllib.request.urlopen(server.url)
+    try:
+        {end}
+    except decluster.ReasoningBudgetExceeded:
+        print("exceeded")
+"""
+    told(code)
+
+
+def test_the_interpreter_ends_while_the_reader_of_an_sdk_does() -> None:
+    code = """
+import json, openai
+from itertools import repeat
+chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+delta = {"choices": [{"index": 0, "delta": {"reasoning_content": " word"}}]}
+thought = b"data: " + json.dumps(chunk | delta).encode() + b"\\n\\n"
+server = Server([Send(thought * 80), *repeat(Send(thought * 80, after=0.3), 9)])
+server._http.daemon_threads = True
+url = server.url.removesuffix("/chat/completions")
+client = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
+try:
+    stream = client.chat.completions.create(model="m", messages=[], stream=True)
+    list(decluster.pieces(stream, max_reasoning_tokens=100))
+except decluster.ReasoningBudgetExceeded:
+    print("exceeded")
+"""
+    for _ in range(4):
+        assert told(code) == ["exceeded"]
+
+
 def test_the_interpreter_ends_though_a_stream_is_open() -> None:
     code = """
 held = decluster.wrap(endless())

@@ -186,6 +186,9 @@ impl Feed {
     /// Hands over one item of the source; false when the stream was closed. Blocks while the consumer is
     /// too far behind.
     fn send(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if self.is_closed() {
+            return Ok(false);
+        }
         match self.intake.take(item)? {
             Given::Items(items) => Ok(self.hand_over(py, items)),
             Given::Event(name, json) => {
@@ -212,6 +215,12 @@ impl Feed {
 }
 
 impl Feed {
+    /// Asked before anything that lets other threads run: when the interpreter ends, all streams are closed, and a
+    /// thread that wants to come back into Python from here then would be ended in the middle of this code.
+    fn is_closed(&self) -> bool {
+        self.inner.as_ref().is_none_or(decluster_runtime::Feed::is_closed)
+    }
+
     fn hand_over(&self, py: Python<'_>, items: impl IntoIterator<Item = Vec<u8>>) -> bool {
         let (Some(feed), Some(form)) = (&self.inner, self.intake.form()) else {
             return self.inner.is_some();
@@ -228,10 +237,15 @@ impl Feed {
         py: Python<'_>,
         say: impl FnOnce(decluster_runtime::Feed<PyErr>) -> Result<(), Closed> + Send,
     ) {
+        if self.is_closed() {
+            // There is nobody to tell.
+            self.inner = None;
+            return;
+        }
         let held = self.intake.finish();
         self.hand_over(py, held);
         if let Some(feed) = self.inner.take() {
-            // A stream that was closed has nobody to tell.
+            // It may have been closed just now.
             let _ = py.detach(|| say(feed));
         }
     }

@@ -1,6 +1,6 @@
 //! The reading end.
 
-use crossbeam_channel::{Receiver, Sender, select};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, select};
 use decluster::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -85,6 +85,11 @@ impl<E> Feed<E> {
         self.failed.store(true, Ordering::Release);
         let _ = self.waker.try_send(());
         self.send(What::Failed(error))
+    }
+
+    /// Whether nobody will take anything any more. It costs no wait.
+    pub fn is_closed(&self) -> bool {
+        self.closed.try_recv() == Err(TryRecvError::Disconnected)
     }
 
     fn send(&self, what: What<E>) -> Result<(), Closed> {
