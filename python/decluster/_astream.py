@@ -85,8 +85,8 @@ class AsyncStream(Told, Generic[T]):
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
-            self._look_at_end()
             await self._finish()
+            self._look_at_end()
             raise StopAsyncIteration
         return item  # type: ignore[no-any-return]
 

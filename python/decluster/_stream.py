@@ -62,8 +62,8 @@ class Stream(Told, Generic[T]):
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
-            self._look_at_end()
             self._finish()
+            self._look_at_end()
             raise StopIteration
         return item  # type: ignore[no-any-return]
 
