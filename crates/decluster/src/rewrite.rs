@@ -475,7 +475,6 @@ impl Rewriter {
         let refused = matches!(self.fault, Some(RewriterError::Engine(_)));
         if self.options.pieces && !reading.texts.is_empty() && !refused {
             let frame = Frame::default();
-            // No choice begins with what was held back.
             let mut intake = Intake {
                 options: self.options,
                 engine: &mut self.engine,
@@ -483,7 +482,10 @@ impl Rewriter {
                 urgent: &mut self.urgent,
                 joinable: &mut self.joinable,
             };
-            let _ = intake.take(now, &frame, &reading);
+            // A choice may begin with what was held back.
+            if let Err(error) = intake.take(now, &frame, &reading) {
+                self.fault = Some(RewriterError::Engine(error));
+            }
         }
         self.engine.finish(now);
         if self.flushing {
