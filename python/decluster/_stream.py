@@ -193,7 +193,7 @@ def _refuse_greenlets() -> None:
             raise Misuse(
                 f"{patcher.partition('.')[0]} has patched threads, and decluster's reader needs a "
                 "real one: it would wait for ever. Pass background=False, which reads in this "
-                "greenlet and cannot bridge silences, or stream in a process that is not patched"
+                "greenlet and paces nothing, or stream in a process that is not patched"
             )
 
 

@@ -113,8 +113,9 @@ def wrap(
     If `source` is async, so is what comes out: `async for line in wrap(response.aiter_lines())`.
 
     A sync source is read in a background thread, an async one in a task; neither keeps a stream
-    alive that nobody holds. `background=False` reads where the stream is consumed and cannot bridge
-    silences. `framing` and `dialect` are told from the data unless named. `closer` is called when
+    alive that nobody holds. `background=False` reads where the stream is consumed, and paces
+    nothing: what is complete leaves before the next read. `framing` and `dialect` are told from the
+    data unless named; `framing="text"` says that the items are bare texts. `closer` is called when
     the source is closed, and awaited if need be. With `closer=response.close` an early close also
     ends a read that blocks; of a response and of its own `iter_lines()` this is known without it.
 
