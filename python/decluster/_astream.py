@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 from collections import deque
 from contextlib import suppress
@@ -11,13 +10,17 @@ from itertools import count
 from math import inf
 from time import monotonic
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from ._core import Inline, Known
 from ._errors import Misuse
 from ._source import AsyncSource
 from ._told import How, PassesOn, Told
+
+if TYPE_CHECKING:
+    # At run time the first stream brings it: four fifths of `import decluster` would be asyncio's.
+    import asyncio
 
 T = TypeVar("T")
 S = TypeVar("S", bound="AsyncStream[Any]")
@@ -39,6 +42,9 @@ class AsyncStream(Told, Generic[T]):
         background: bool,
         how: How,
     ) -> None:
+        global asyncio  # noqa: PLW0603
+        import asyncio
+
         super().__init__(known, how)
         self._hub = _Hub(inline, background)
         self._source = source

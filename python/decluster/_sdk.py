@@ -5,9 +5,9 @@ They are told by the modules of their classes; no SDK is imported here.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
+import sys
 from typing import Any
 
 
@@ -70,11 +70,12 @@ def _inner_is_async(source: Any) -> bool | None:
 
 
 def _in_a_loop() -> bool:
+    # A loop runs only where somebody has imported it.
+    asyncio: Any = sys.modules.get("asyncio")
     try:
-        asyncio.get_running_loop()
+        return asyncio is not None and asyncio.get_running_loop() is not None
     except RuntimeError:
         return False
-    return True
 
 
 def _is_raw_response(source: object) -> bool:

@@ -311,3 +311,9 @@ forked.set()
 thread.join()
 """
     assert told(code) == ["in the parent"]
+
+
+def test_who_needs_no_event_loop_does_not_wait_for_it_to_be_imported() -> None:
+    code = "import decluster, sys; list(decluster.wrap([])); print('asyncio' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
