@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from contextlib import suppress
 from heapq import heappop, heappush
@@ -15,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from ._core import Inline, Known
 from ._errors import Misuse
-from ._source import AsyncSource
+from ._source import CLOSE_WITHIN_S, AsyncSource, warn_of_close
 from ._told import How, PassesOn, Told
 
 if TYPE_CHECKING:
@@ -417,8 +416,7 @@ async def _close(source: AsyncSource, *, behind: bool = False) -> None:
     try:
         await (source.close_behind() if behind else source.aclose())
     except Exception as error:
-        # The stream itself is complete; a client that fails to close loses nothing of it.
-        warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
+        warn_of_close(error)
 
 
 def _clock_of(loop: asyncio.AbstractEventLoop) -> _Clock:
@@ -441,6 +439,5 @@ NO_CLOCK = _Clock()
 # A clock lives as long as the streams that it was set for, and its timer.
 _clocks: WeakValueDictionary[asyncio.AbstractEventLoop, _Clock] = WeakValueDictionary()
 LEAST_S = 0.0006
-CLOSE_WITHIN_S = 0.08
 # Items that a source may give without a pause before others get their turn: a burst, not more.
 BREATH = 64

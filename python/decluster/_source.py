@@ -133,7 +133,7 @@ class Source:
         try:
             self._call_closer()
         except Exception as error:
-            warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
+            warn_of_close(error)
 
     def _call_closer(self) -> None:
         with self._lock:
@@ -182,6 +182,11 @@ class AsyncSource:
             closing = closer()
             if inspect.isawaitable(closing):
                 await closing
+
+
+def warn_of_close(error: Exception) -> None:
+    """The stream itself is complete: a client that fails to close loses nothing of it."""
+    warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=3)
 
 
 def _refuse(source: Any) -> None:
@@ -271,3 +276,7 @@ def _closer_of(source: Any, iterator: object, *names: str) -> Callable[[], objec
     """What closes a response or an SDK's stream, of which the iterator is a part only."""
     found = (getattr(source, name, None) for name in names)
     return None if source is iterator else next(filter(None, found), None)
+
+
+# A little less than the 100 ms in which closing a stream returns.
+CLOSE_WITHIN_S = 0.08

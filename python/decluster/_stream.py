@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 import weakref
 from functools import partial
 from types import TracebackType
@@ -17,7 +16,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ._core import Feed, Flow, Inline, Known
 from ._errors import Misuse
-from ._source import Source
+from ._source import CLOSE_WITHIN_S, Source, warn_of_close
 from ._told import How, PassesOn, Told
 
 T = TypeVar("T")
@@ -178,8 +177,7 @@ def _close(source: Source) -> None:
     try:
         source.close()
     except Exception as error:
-        # The stream itself is complete; a client that fails to close loses nothing of it.
-        warnings.warn(f"closing the source failed: {error!r}", RuntimeWarning, stacklevel=2)
+        warn_of_close(error)
 
 
 def _refuse_greenlets() -> None:
@@ -225,7 +223,6 @@ def _forked() -> None:
         stream._leave_to_parent()
 
 
-CLOSE_WITHIN_S = 0.08
 _open_streams: weakref.WeakSet[Stream[Any]] = weakref.WeakSet()
 _readers: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 _left_behind: list[object] = []
