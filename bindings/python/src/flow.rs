@@ -2,11 +2,11 @@
 
 use crate::engine::{Event, Piece};
 use crate::form::{Form, Originals, cut, item, lock};
-use crate::known::{Asked, Known};
+use crate::known::{Known, Stream};
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
-use decluster::wire::{Answer, Dialect};
-use decluster::{ReasoningBudgetExceeded, Rewriter, RewriterError, RewriterOptions};
+use decluster::wire::Dialect;
+use decluster::{ReasoningBudgetExceeded, RewriterError, RewriterOptions};
 use decluster_runtime::{Closed, OwnedPiece, Step, pair};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -37,7 +37,7 @@ pub(crate) fn open_flow(
         count: 0,
     };
     let flow = Arc::new(flow);
-    let known = Known::new(Shared(Arc::clone(&flow)));
+    let known = Known::new(Stream::Threads(Arc::clone(&flow)));
     let texts = mode == "texts";
     Ok((Flow { inner: flow, form, lines: Mutex::default(), given, texts }, feed, known))
 }
@@ -157,15 +157,6 @@ impl Flow {
 
     fn lock_lines(&self) -> MutexGuard<'_, Lines> {
         lock(&self.lines)
-    }
-}
-
-struct Shared(Arc<decluster_runtime::Flow<PyErr>>);
-
-impl Asked for Shared {
-    fn ask(&self, py: Python<'_>, read: &mut (dyn FnMut(&Rewriter, &Answer) + Send)) {
-        // Without keeping other Python threads from running meanwhile.
-        py.detach(|| self.0.with_answer(read));
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::Event;
 use crate::flow::{fault, options, piece_of};
 use crate::form::{Form, Originals, cut, item, lock};
-use crate::known::{Asked, Known};
+use crate::known::{Known, Stream};
 use crate::source::{Given, Intake, is_line};
 use crate::{error, params};
 use decluster::wire::Answer;
@@ -36,7 +36,7 @@ pub(crate) fn open_inline(
     let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), texts };
     let state = Arc::new(Mutex::new(state));
     let reading = Reading { intake: Intake::new(py, framing)?, count: 0 };
-    let known = Known::new(Shared(Arc::clone(&state)));
+    let known = Known::new(Stream::Inline(Arc::clone(&state)));
     let given = (!options.pieces).then(Originals::default);
     let (reading, reader) = (Mutex::new(reading), Mutex::new(None));
     Ok((Inline { reading, reader, state, given }, known))
@@ -62,7 +62,7 @@ struct Reading {
     count: u64,
 }
 
-struct State {
+pub(crate) struct State {
     engine: decluster_runtime::Inline<PyErr>,
     form: Option<Form>,
     /// What came out and was not taken.
@@ -298,6 +298,10 @@ impl Inline {
 }
 
 impl State {
+    pub(crate) fn with_answer<T>(&self, read: impl FnOnce(&Rewriter, &Answer) -> T) -> T {
+        self.engine.with_answer(read)
+    }
+
     fn push(&mut self, bytes: &[u8], form: Form) {
         self.form.get_or_insert(form);
         let now = self.engine.now();
@@ -356,14 +360,6 @@ impl State {
             };
             return found.map_or_else(Turn::Raise, Turn::Item);
         }
-    }
-}
-
-struct Shared(Arc<Mutex<State>>);
-
-impl Asked for Shared {
-    fn ask(&self, _py: Python<'_>, read: &mut (dyn FnMut(&Rewriter, &Answer) + Send)) {
-        lock(&self.0).engine.with_answer(read);
     }
 }
 

@@ -3,21 +3,25 @@
 use crate::body::tokens_dict;
 use crate::collect::call_dict;
 use crate::engine::stats_dict;
+use crate::form::lock;
+use crate::inline::State;
 use decluster::Rewriter;
 use decluster::wire::{Answer, Dialect, Verdict};
+use decluster_runtime::Flow;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-/// A stream that can be asked.
-pub(crate) trait Asked: Send + Sync {
-    /// Reads what is known now.
-    fn ask(&self, py: Python<'_>, read: &mut (dyn FnMut(&Rewriter, &Answer) + Send));
-}
+use std::sync::{Arc, Mutex};
 
 /// What is known of a stream so far.
 #[pyclass(frozen, module = "decluster._core")]
 pub(crate) struct Known {
-    stream: Box<dyn Asked>,
+    stream: Stream,
+}
+
+/// The stream that is asked.
+pub(crate) enum Stream {
+    Threads(Arc<Flow<PyErr>>),
+    Inline(Arc<Mutex<State>>),
 }
 
 #[pymethods]
@@ -27,7 +31,7 @@ impl Known {
         let (stats, counts, dialect) = self.ask(py, |rewriter, answer| {
             let counts = [answer.events, answer.comments, answer.repairs, answer.malformed];
             (rewriter.stats(), counts, rewriter.dialect().map(Dialect::name))
-        })?;
+        });
         let stats = stats_dict(py, &stats)?;
         stats.set_item("dialect", dialect)?;
         stats.set_item("paced", dialect.is_some())?;
@@ -37,18 +41,18 @@ impl Known {
         Ok(stats)
     }
 
-    fn dialect(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+    fn dialect(&self, py: Python<'_>) -> Option<&'static str> {
         self.ask(py, |rewriter, _| rewriter.dialect().map(Dialect::name))
     }
 
     /// The last usage object, as JSON.
-    fn usage(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    fn usage(&self, py: Python<'_>) -> Option<String> {
         self.ask(py, |_, answer| answer.usage.clone())
     }
 
     /// The same in one meaning for all providers.
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        tokens_dict(py, self.ask(py, |_, answer| answer.tokens())?)
+        tokens_dict(py, self.ask(py, |_, answer| answer.tokens()))
     }
 
     /// The tool calls so far.
@@ -60,32 +64,32 @@ impl Known {
                     choice.tool_calls.iter().map(|call| (choice.index, call.clone()))
                 })
                 .collect::<Vec<_>>()
-        })?;
+        });
         calls.iter().map(|(index, call)| call_dict(py, *index, call)).collect()
     }
 
     /// The provider's own word for why choice 0 stopped.
-    fn finish(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    fn finish(&self, py: Python<'_>) -> Option<String> {
         self.ask(py, |_, answer| answer.finish().map(str::to_owned))
     }
 
     /// The first error object in the stream, as JSON.
-    fn error(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    fn error(&self, py: Python<'_>) -> Option<String> {
         self.ask(py, |_, answer| answer.error.clone())
     }
 
-    fn verdict(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+    fn verdict(&self, py: Python<'_>) -> Option<&'static str> {
         self.ask(py, |_, answer| answer.verdict.map(Verdict::name))
     }
 
     /// Why, where the verdict alone does not tell.
-    fn reason(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    fn reason(&self, py: Python<'_>) -> Option<String> {
         self.ask(py, |_, answer| answer.reason.clone())
     }
 
     /// Whether this is a stream that decluster reads: none as long as that cannot be said. False for one of
     /// no known dialect, and for one that is not of the dialect that was named.
-    fn recognised(&self, py: Python<'_>) -> PyResult<Option<bool>> {
+    fn recognised(&self, py: Python<'_>) -> Option<bool> {
         self.ask(py, |rewriter, answer| match rewriter.dialect() {
             None if rewriter.is_finished() => {
                 (answer.events > 0 || answer.verdict == Some(Verdict::Failed)).then_some(false)
@@ -107,19 +111,16 @@ impl Known {
 }
 
 impl Known {
-    pub(crate) fn new(stream: impl Asked + 'static) -> Self {
-        Self { stream: Box::new(stream) }
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream }
     }
 
-    fn ask<T: Send>(
-        &self,
-        py: Python<'_>,
-        read: impl Fn(&Rewriter, &Answer) -> T + Send + Sync,
-    ) -> PyResult<T> {
-        let mut found = None;
-        self.stream.ask(py, &mut |rewriter, answer| found = Some(read(rewriter, answer)));
-        // `ask` calls what it is given.
-        found.ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err("the stream does not answer"))
+    fn ask<T: Send>(&self, py: Python<'_>, read: impl FnOnce(&Rewriter, &Answer) -> T + Send) -> T {
+        match &self.stream {
+            // Without keeping other Python threads from running meanwhile.
+            Stream::Threads(flow) => py.detach(|| flow.with_answer(read)),
+            Stream::Inline(state) => lock(state).with_answer(read),
+        }
     }
 }
 
