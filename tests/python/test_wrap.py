@@ -245,7 +245,7 @@ def test_an_event_over_the_cap_is_an_error_after_the_text_before_it() -> None:
         for line in decluster.wrap(lines, max_event_bytes=4_096):
             seen.append(line)
     assert texts(seen)["content"] == "Kept whole."
-    with pytest.raises(decluster.ProviderError):
+    with pytest.raises(decluster.TooLarge):
         decluster.collect(lines, max_event_bytes=4_096)
 
 
