@@ -5,11 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
+# Where cargo builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Everything that ends up in the compiled module.
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install header clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -88,6 +90,27 @@ bench-python: $(VENV)/.installed-overhead
 ## How late the pieces of 1,000 async streams come in one event loop, and write the table into benches/README.md.
 bench-async: $(VENV)/.installed-overhead
 	$(BIN)/python benches/async_streams.py --write benches/README.md
+
+## The C library: build it; put it with header, pkg-config file and CMake package under PREFIX (DESTDIR in front, for
+## packagers); take it away again; write the header anew from the sources.
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+ABI := $(shell sed -n 's/.*DECLUSTER_ABI_VERSION: u32 = \(.*\);/\1/p' bindings/c/src/version.rs)
+libdecluster:
+	$(CARGO) build --locked --release --quiet -p decluster-c
+
+install: libdecluster
+	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(LIBDIR)'
+	install -m 644 include/decluster.h '$(DESTDIR)$(INCLUDEDIR)'
+	install -m 644 '$(TARGET)/release/libdecluster.a' '$(DESTDIR)$(LIBDIR)'
+	install -m 755 '$(TARGET)/release/libdecluster.so' '$(DESTDIR)$(LIBDIR)/libdecluster.so.$(VERSION)'
+	ln -sf libdecluster.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libdecluster.so.$(ABI)'
+	ln -sf libdecluster.so.$(ABI) '$(DESTDIR)$(LIBDIR)/libdecluster.so'
+
+header:
+	UPDATE_HEADER=1 $(CARGO) test --locked --quiet -p decluster-c --test header
 
 ## Write the shared vectors (tests/vectors) anew, after pacing or segmentation has changed.
 vectors:

@@ -1,0 +1,18 @@
+//! Gives the shared library its SONAME: a program that was linked with one ABI never loads another.
+
+#![allow(clippy::disallowed_macros, reason = "it is how a build script talks to cargo")]
+
+use std::{error, fs};
+
+fn main() -> Result<(), Box<dyn error::Error>> {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed={VERSION}");
+    let source = fs::read_to_string(VERSION)?;
+    let constant = source.lines().find_map(|line| line.strip_prefix(ABI)?.strip_suffix(';'));
+    let abi = constant.ok_or_else(|| format!("{VERSION} has no line {ABI:?}"))?;
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libdecluster.so.{abi}");
+    Ok(())
+}
+
+const VERSION: &str = "src/version.rs";
+const ABI: &str = "pub const DECLUSTER_ABI_VERSION: u32 = ";

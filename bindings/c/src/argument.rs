@@ -1,0 +1,78 @@
+//! What comes from C: pointers, sizes and numbers, checked.
+
+use crate::handle::{Outcome, Refusal};
+use crate::status::decluster_status::*;
+use std::ffi::{CStr, c_char};
+use std::slice;
+
+/// Bytes; `NULL` is fine where there are none.
+///
+/// # Safety
+/// `length` bytes can be read at `bytes`, for as long as the result is used.
+pub(crate) unsafe fn bytes<'a>(bytes: *const u8, length: usize, name: &str) -> Outcome<&'a [u8]> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    if bytes.is_null() {
+        return Err(Refusal::null(name));
+    }
+    // No object is larger; a length that is was negative before.
+    if length > isize::MAX as usize {
+        let message = format!("a length of {length} bytes for {name} is more than there can be");
+        return Err(Refusal::new(DECLUSTER_ERROR_BAD_ARGUMENT, message));
+    }
+    // SAFETY: the caller says so.
+    Ok(unsafe { slice::from_raw_parts(bytes, length) })
+}
+
+/// The same as text.
+///
+/// # Safety
+/// As [`bytes`].
+pub(crate) unsafe fn text<'a>(text: *const c_char, length: usize, name: &str) -> Outcome<&'a str> {
+    // SAFETY: the caller says so.
+    let bytes = unsafe { bytes(text.cast(), length, name)? };
+    std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let message = match error.error_len() {
+            Some(_) => format!("{name} is not UTF-8: byte {at} is 0x{:02x}", bytes[at]),
+            None => format!(
+                "{name} ends inside the character that begins at byte {at}: push it with what follows"
+            ),
+        };
+        Refusal::new(DECLUSTER_ERROR_BAD_UTF8, message)
+    })
+}
+
+/// A name that ends with a NUL.
+///
+/// # Safety
+/// `name` is `NULL` or ends with a NUL.
+pub(crate) unsafe fn name<'a>(name: *const c_char) -> Outcome<std::borrow::Cow<'a, str>> {
+    if name.is_null() {
+        return Err(Refusal::null("name"));
+    }
+    // SAFETY: the caller says so.
+    Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy())
+}
+
+/// Checks that an output of the caller's `size` can be written.
+pub(crate) fn output<T>(output: *mut T, size: usize) -> Outcome {
+    if output.is_null() {
+        return Err(Refusal::null("the output"));
+    }
+    let needed = size_of::<T>();
+    if size < needed {
+        let message = format!("the output has {size} bytes, its struct has {needed}");
+        return Err(Refusal::new(DECLUSTER_ERROR_TOO_SMALL, message));
+    }
+    Ok(())
+}
+
+/// The number of a choice as one of `all`.
+pub(crate) fn choice<T: Copy>(number: u32, all: &[T], name: &str) -> Outcome<T> {
+    all.get(number as usize).copied().ok_or_else(|| {
+        let message = format!("{name} = {number} is none: there are 0 to {}", all.len() - 1);
+        Refusal::new(DECLUSTER_ERROR_BAD_ARGUMENT, message)
+    })
+}

@@ -1,0 +1,335 @@
+//! What a poll writes.
+
+use crate::argument;
+use crate::handle::{self, Opaque, Outcome};
+use crate::status::decluster_status;
+use decluster::{Event, Kind, Piece, Stats};
+use std::ffi::c_char;
+use std::ptr;
+
+/// What a poll gave: `type` of a `decluster_output`.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_output_type {
+    /// Nothing until there is input.
+    DECLUSTER_OUTPUT_NEED_INPUT = 0,
+    /// Nothing before `at_ns` unless there is input; then something.
+    DECLUSTER_OUTPUT_WAIT = 1,
+    /// Everything is out and no more will come. Of a rewriter, `verdict` says how the stream ended.
+    DECLUSTER_OUTPUT_FINISHED = 2,
+    /// Text to show now: `text`, `kind`, `index`, `seq`, `block`, `part`, `boundary`, `ends_block`, `tokens`, `origin`,
+    /// `arrived_ns`.
+    DECLUSTER_OUTPUT_PIECE = 3,
+    /// A mark whose turn has come; `number` is that which was given.
+    DECLUSTER_OUTPUT_MARK = 4,
+    /// The answer began anew: what came so far is void, attempt `number` follows, the first being 1.
+    DECLUSTER_OUTPUT_RESTARTED = 5,
+    /// All output of choice `index` so far was reasoning: a closing tag came that nothing had opened. From a rewriter.
+    DECLUSTER_OUTPUT_RECLASSIFIED = 6,
+    /// From a rewriter: bytes of a valid stream of the same dialect, in `text`.
+    DECLUSTER_OUTPUT_BYTES = 7,
+    /// From a rewriter that was given events: `name` and data (`text`) of an event. `number` says which of those that were
+    /// pushed it is, from 0 (one that was cut has it several times, of several that were joined it is the last); `changed` whether its
+    /// data is other than that which was pushed. Events with numbers below `done` will not come any more.
+    DECLUSTER_OUTPUT_OBJECT = 8,
+    /// An event that is not text, with `name` (`message` if it had none) and data (`text`). From an event stream decoder also
+    /// `id`, `retry_ms` and `terminated`.
+    DECLUSTER_OUTPUT_EVENT = 9,
+    /// From an event stream decoder: comment lines, as they came, in `text`.
+    DECLUSTER_OUTPUT_COMMENT = 10,
+    /// From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`.
+    DECLUSTER_OUTPUT_BLOCK = 11,
+}
+
+/// Which channel a text belongs to.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_kind {
+    /// The model's thinking, raw or summarised.
+    DECLUSTER_KIND_REASONING = 0,
+    /// What the model says to the user; a refusal counts as output.
+    DECLUSTER_KIND_OUTPUT = 1,
+}
+
+/// How a block or a piece ends, best first.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_boundary {
+    /// An empty line.
+    DECLUSTER_BOUNDARY_PARAGRAPH = 0,
+    /// A newline.
+    DECLUSTER_BOUNDARY_LINE = 1,
+    /// The end of a sentence.
+    DECLUSTER_BOUNDARY_SENTENCE = 2,
+    /// A comma, a colon, a conjunction, a relation sign.
+    DECLUSTER_BOUNDARY_CLAUSE = 3,
+    /// Any blank.
+    DECLUSTER_BOUNDARY_WORD = 4,
+    /// Between two characters as the reader sees them.
+    DECLUSTER_BOUNDARY_GRAPHEME = 5,
+}
+
+/// How a stream ended.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_verdict {
+    /// Not known: an engine, or a stream of no known dialect.
+    DECLUSTER_VERDICT_NONE = 0,
+    /// The provider said that this is the end.
+    DECLUSTER_VERDICT_COMPLETE = 1,
+    /// The provider reported an error.
+    DECLUSTER_VERDICT_FAILED = 2,
+    /// It stopped without an end.
+    DECLUSTER_VERDICT_TRUNCATED = 3,
+}
+
+/// How to cancel.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_cancel {
+    /// What is queued leaves at once, then it is finished.
+    DECLUSTER_CANCEL_FLUSH = 0,
+    /// What is queued is forgotten.
+    DECLUSTER_CANCEL_DROP = 1,
+}
+
+/// What a poll writes: one flat struct for all of them. A field that `type` does not list is 0 or `NULL`. What the pointers
+/// point at is the handle's, has no NUL at its end, and is valid until the next call on the handle that may change it.
+///
+/// The numbers of bytes at which fields stand are fixed, so that a foreign language can read them from a buffer: the integers'
+/// everywhere, the pointers' and sizes' where those have 64 bits.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct decluster_output {
+    /// What this is: a `decluster_output_type`. Byte 0.
+    pub r#type: u32,
+    /// 1 if the caller should go on reading its source, else 0; in every output. Byte 4.
+    pub wants_input: u32,
+    /// A `decluster_kind`. Byte 8.
+    pub kind: u32,
+    /// The choice. Byte 12.
+    pub index: u32,
+    /// Number of the piece within its block, from 0. Byte 16.
+    pub part: u32,
+    /// What stands at its end: a `decluster_boundary`. Byte 20.
+    pub boundary: u32,
+    /// 1 if the block is known to end here, else 0. Byte 24.
+    pub ends_block: u32,
+    /// Estimate of its LLM tokens. Byte 28.
+    pub tokens: u32,
+    /// Numbers pieces, marks and events in the order they leave, from 0. Byte 32.
+    pub seq: u64,
+    /// Number of the block within its choice, from 0. Byte 40.
+    pub block: u64,
+    /// Number of the delta that holds its last byte: the n-th that was accepted, from 0. Byte 48.
+    pub origin: u64,
+    /// When its first byte arrived. Byte 56.
+    pub arrived_ns: u64,
+    /// When to poll again. Byte 64.
+    pub at_ns: u64,
+    /// Which mark, attempt or event. Byte 72.
+    pub number: u64,
+    /// Events below this number will not come any more. Byte 80.
+    pub done: u64,
+    /// The reconnection time that an event states, in milliseconds; -1 if it states none. Byte 88.
+    pub retry_ms: i64,
+    /// 1 if the data is not what was pushed, else 0. Byte 96.
+    pub changed: u32,
+    /// 1 if a blank line ended the event, 0 if the input did: the standard ignores those. Byte 100.
+    pub terminated: u32,
+    /// A `decluster_verdict`. Byte 104.
+    pub verdict: u32,
+    /// 0. Byte 108.
+    pub reserved: u32,
+    /// Text, data or bytes. Byte 112.
+    pub text: *const c_char,
+    /// Its length in bytes. Byte 120.
+    pub text_length: usize,
+    /// The event's name. Byte 128.
+    pub name: *const c_char,
+    /// Its length in bytes. Byte 136.
+    pub name_length: usize,
+    /// The last event id in force. Byte 144.
+    pub id: *const c_char,
+    /// Its length in bytes. Byte 152.
+    pub id_length: usize,
+    /// 0. Bytes 160 to 191.
+    pub reserved_words: [u64; 4],
+}
+
+/// Counters of an engine or a rewriter.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct decluster_stats {
+    /// Deltas accepted.
+    pub deltas: u64,
+    /// Pieces released.
+    pub pieces: u64,
+    /// Blocks of which something was released.
+    pub blocks: u64,
+    /// Pieces that ended inside a block.
+    pub cuts: u64,
+    /// Pieces for which a deadline or a tail asked for more than pacing would have given.
+    pub hurried: u64,
+    /// Tokens that came in, as estimated.
+    pub tokens_in: u64,
+    /// Tokens that went out, as estimated.
+    pub tokens_out: u64,
+    /// Bytes of text that came in.
+    pub bytes_in: u64,
+    /// Bytes of text that went out.
+    pub bytes_out: u64,
+    /// Bytes queued, with the bookkeeping.
+    pub queued_bytes: u64,
+    /// The longest that the first byte of a piece was delayed, in nanoseconds.
+    pub max_delay_ns: u64,
+    /// Mean rate of release at the last plan, in tokens per second.
+    pub rate: u64,
+    /// 0.
+    pub reserved_words: [u64; 4],
+}
+
+/// An output in which nothing is said yet.
+pub(crate) const NOTHING: decluster_output = decluster_output {
+    r#type: decluster_output_type::DECLUSTER_OUTPUT_NEED_INPUT as u32,
+    wants_input: 0,
+    kind: 0,
+    index: 0,
+    part: 0,
+    boundary: 0,
+    ends_block: 0,
+    tokens: 0,
+    seq: 0,
+    block: 0,
+    origin: 0,
+    arrived_ns: 0,
+    at_ns: 0,
+    number: 0,
+    done: 0,
+    retry_ms: 0,
+    changed: 0,
+    terminated: 0,
+    verdict: 0,
+    reserved: 0,
+    text: ptr::null(),
+    text_length: 0,
+    name: ptr::null(),
+    name_length: 0,
+    id: ptr::null(),
+    id_length: 0,
+    reserved_words: [0; 4],
+};
+
+impl decluster_output {
+    pub(crate) const fn of(kind: decluster_output_type) -> Self {
+        Self { r#type: kind as u32, ..NOTHING }
+    }
+
+    pub(crate) fn wait(at: decluster::Nanos) -> Self {
+        Self { at_ns: at.0, ..Self::of(decluster_output_type::DECLUSTER_OUTPUT_WAIT) }
+    }
+
+    pub(crate) fn event(event: Event) -> Self {
+        match event {
+            Event::Reclassified { index } => {
+                Self { index, ..Self::of(decluster_output_type::DECLUSTER_OUTPUT_RECLASSIFIED) }
+            }
+            Event::Restarted { attempt } => Self {
+                number: attempt.into(),
+                ..Self::of(decluster_output_type::DECLUSTER_OUTPUT_RESTARTED)
+            },
+            // There are no others; one that is added gets a number of its own.
+            _ => NOTHING,
+        }
+    }
+
+    pub(crate) fn with_text(self, text: &[u8]) -> Self {
+        Self { text: text.as_ptr().cast(), text_length: text.len(), ..self }
+    }
+
+    pub(crate) fn with_name(self, name: &str) -> Self {
+        Self { name: name.as_ptr().cast(), name_length: name.len(), ..self }
+    }
+}
+
+impl From<Piece<'_>> for decluster_output {
+    fn from(piece: Piece<'_>) -> Self {
+        Self {
+            kind: piece.kind as u32,
+            index: piece.index,
+            part: piece.part,
+            boundary: piece.boundary as u32,
+            ends_block: piece.ends_block.into(),
+            tokens: piece.tokens,
+            seq: piece.seq,
+            block: piece.block,
+            origin: piece.origin,
+            arrived_ns: piece.arrived.0,
+            ..Self::of(decluster_output_type::DECLUSTER_OUTPUT_PIECE)
+        }
+        .with_text(piece.text.as_bytes())
+    }
+}
+
+impl From<Stats> for decluster_stats {
+    fn from(stats: Stats) -> Self {
+        Self {
+            deltas: stats.deltas,
+            pieces: stats.pieces,
+            blocks: stats.blocks,
+            cuts: stats.cuts,
+            hurried: stats.hurried,
+            tokens_in: stats.tokens_in,
+            tokens_out: stats.tokens_out,
+            bytes_in: stats.bytes_in,
+            bytes_out: stats.bytes_out,
+            queued_bytes: stats.queued_bytes,
+            max_delay_ns: stats.max_delay.0,
+            rate: stats.rate,
+            reserved_words: [0; 4],
+        }
+    }
+}
+
+/// The kinds by number.
+pub(crate) const KINDS: [Kind; 2] = [Kind::Reasoning, Kind::Output];
+
+/// Polls, and writes what that gave.
+///
+/// # Safety
+/// `handle` is `NULL` or was given and not freed; `size` bytes may be written at `output`.
+pub(crate) unsafe fn poll<H: Opaque>(
+    handle: *mut H,
+    output: *mut decluster_output,
+    size: usize,
+    poll: impl FnOnce(&mut H::Value) -> Outcome<decluster_output>,
+) -> decluster_status {
+    // SAFETY: the caller says so; what is written need not be aligned.
+    unsafe {
+        handle::call(handle, |value| {
+            argument::output(output, size)?;
+            let polled = poll(value)?;
+            output.write_unaligned(polled);
+            Ok(())
+        })
+    }
+}
+
+/// Writes counters.
+///
+/// # Safety
+/// `handle` is `NULL` or was given and not freed; `size` bytes may be written at `stats`.
+pub(crate) unsafe fn stats<H: Opaque>(
+    handle: *const H,
+    stats: *mut decluster_stats,
+    size: usize,
+    read: impl FnOnce(&H::Value) -> Stats,
+) -> decluster_status {
+    // SAFETY: the caller says so.
+    unsafe {
+        handle::tell(handle, stats, |value| {
+            argument::output(stats, size)?;
+            Ok(read(value).into())
+        })
+    }
+}

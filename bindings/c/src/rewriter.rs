@@ -1,0 +1,409 @@
+//! The rewriter: a provider's stream in, the same stream out, re-cut and paced.
+
+use crate::answer;
+use crate::argument;
+use crate::config::{decluster_config, settings};
+use crate::engine::{CANCELS, refusal_of};
+use crate::handle::{self, Handle, Outcome, Refusal, opaque};
+use crate::output::{
+    self, decluster_output, decluster_output_type::*, decluster_stats, decluster_verdict::*,
+};
+use crate::status::decluster_status::{self, *};
+use decluster::wire::{Dialect, Verdict};
+use decluster::{Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
+use std::ffi::c_char;
+
+/// Re-cuts and paces one stream in its provider's own form: event streams, JSON lines, one JSON array, or events that were
+/// parsed already.
+///
+/// Events with text are cut or joined where blocks end; everything else passes unchanged and keeps its place, but for comments
+/// and pings, which go at once. A stream of no known dialect passes unchanged and unpaced. Memory is bounded by `max_queue_bytes`
+/// and one event.
+///
+/// A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over `max_event_bytes`),
+/// `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else by a poll, when all that
+/// came before it has left. The rewriter has finished itself then. Stop reading the source, and poll on until
+/// `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
+pub struct decluster_rewriter(Handle<Rewriting>);
+
+opaque!(decluster_rewriter, Rewriting);
+
+/// The form of a stream's events.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_dialect {
+    /// Not known; for a new rewriter: tell it from the first event.
+    DECLUSTER_DIALECT_UNKNOWN = 0,
+    /// Chat completions, as `OpenAI` and many others send them.
+    DECLUSTER_DIALECT_OPENAI_CHAT = 1,
+    /// The Responses API.
+    DECLUSTER_DIALECT_OPENAI_RESPONSES = 2,
+    /// Anthropic's Messages.
+    DECLUSTER_DIALECT_ANTHROPIC = 3,
+    /// Gemini's `streamGenerateContent`, as events or as one array.
+    DECLUSTER_DIALECT_GEMINI = 4,
+    /// Ollama's `/api/chat` and `/api/generate`.
+    DECLUSTER_DIALECT_OLLAMA = 5,
+    /// Mistral's chat completions.
+    DECLUSTER_DIALECT_MISTRAL = 6,
+    /// Cohere's chat, version 2.
+    DECLUSTER_DIALECT_COHERE = 7,
+    /// Bedrock's Converse stream, in its decoded form.
+    DECLUSTER_DIALECT_BEDROCK_CONVERSE = 8,
+    /// `response.reasoning.delta` and `response.output.delta` with counts (`delta_tokens`) or text.
+    DECLUSTER_DIALECT_INCIDENT = 9,
+}
+
+/// What a rewriter gives.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_mode {
+    /// The stream again: `DECLUSTER_OUTPUT_BYTES`, or `DECLUSTER_OUTPUT_OBJECT` where events are pushed.
+    DECLUSTER_MODE_STREAM = 0,
+    /// Its text alone: `DECLUSTER_OUTPUT_PIECE`.
+    DECLUSTER_MODE_PIECES = 1,
+    /// Its text, and what is not text: also `DECLUSTER_OUTPUT_EVENT`, `_RESTARTED` and `_RECLASSIFIED`.
+    DECLUSTER_MODE_PIECES_AND_EVENTS = 2,
+}
+
+/// A rewriter, and the JSON that was asked for last.
+pub(crate) struct Rewriting {
+    rewriter: Rewriter,
+    answer: String,
+}
+
+/// Makes a rewriter. `config` may be `NULL` for the defaults, `dialect` is a `decluster_dialect`, `mode` a `decluster_mode`,
+/// `now_ns` the first reading of the caller's clock. To be freed with `decluster_rewriter_free()`.
+///
+/// Errors: `NULL`, `BAD_ARGUMENT`, `CONFLICT` (`unit = whole` with `DECLUSTER_MODE_STREAM`), `PANIC`, and of the config
+/// `BUSY`, `POISONED`; then `rewriter` is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_new(
+    config: *const decluster_config,
+    dialect: u32,
+    mode: u32,
+    now_ns: u64,
+    rewriter: *mut *mut decluster_rewriter,
+) -> decluster_status {
+    // SAFETY: the caller passes a config or NULL, and what can be written.
+    unsafe {
+        let make = || {
+            let mut options = RewriterOptions::default();
+            options.dialect = argument::choice(dialect, &DIALECTS, "dialect")?;
+            (options.pieces, options.events) = argument::choice(mode, &MODES, "mode")?;
+            let rewriter = Rewriter::new(&settings(config)?, options, Nanos(now_ns));
+            let rewriter = rewriter.map_err(|error| fault_of(&error))?;
+            Ok(Rewriting { rewriter, answer: String::new() })
+        };
+        handle::give(rewriter, make)
+    }
+}
+
+/// Frees it; of `NULL` does nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_free(rewriter: *mut decluster_rewriter) {
+    // SAFETY: the caller frees what it was given, once.
+    unsafe { handle::free(rewriter) };
+}
+
+/// Takes in bytes of the stream, cut anywhere. It copies them.
+///
+/// Errors: `FULL`, `FINISHED`, `MIXED`, and those of every call, then nothing was taken in; and faults.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_push(
+    rewriter: *mut decluster_rewriter,
+    now_ns: u64,
+    bytes: *const c_char,
+    length: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and what can be read and written.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            let bytes = argument::bytes(bytes.cast(), length, "bytes")?;
+            let pushed = rewriting.rewriter.push(Nanos(now_ns), bytes);
+            rewriting.told(pushed)
+        })
+    }
+}
+
+/// Takes in one line, with or without its end, perhaps from a library that drops blank lines. Lines may be followed by bytes,
+/// not bytes by lines.
+///
+/// Errors: as `decluster_rewriter_push()`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_push_line(
+    rewriter: *mut decluster_rewriter,
+    now_ns: u64,
+    line: *const c_char,
+    length: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and what can be read and written.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            let line = argument::bytes(line.cast(), length, "line")?;
+            let pushed = rewriting.rewriter.push_line(Nanos(now_ns), line);
+            rewriting.told(pushed)
+        })
+    }
+}
+
+/// Takes in an event that was parsed already: its name (of `name_length` 0 if it has none) and its data as JSON, both UTF-8. What
+/// comes out is `DECLUSTER_OUTPUT_OBJECT`.
+///
+/// Errors: as `decluster_rewriter_push()`, and `BAD_UTF8`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_push_event(
+    rewriter: *mut decluster_rewriter,
+    now_ns: u64,
+    name: *const c_char,
+    name_length: usize,
+    data: *const c_char,
+    data_length: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and what can be read and written.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            let name = argument::text(name, name_length, "name")?;
+            let data = argument::text(data, data_length, "data")?;
+            let pushed = rewriting.rewriter.push_event(Nanos(now_ns), name, data);
+            rewriting.told(pushed)
+        })
+    }
+}
+
+/// No more input will come: what is queued leaves within `max_tail`, then `DECLUSTER_OUTPUT_FINISHED`. A second call
+/// changes nothing.
+///
+/// Errors: those of every call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_finish(
+    rewriter: *mut decluster_rewriter,
+    now_ns: u64,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            rewriting.rewriter.finish(Nanos(now_ns));
+            Ok(())
+        })
+    }
+}
+
+/// Stops pacing what is queued at present: it is due at once.
+///
+/// Errors: those of every call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_flush(
+    rewriter: *mut decluster_rewriter,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            rewriting.rewriter.flush();
+            Ok(())
+        })
+    }
+}
+
+/// Stops pacing for good: what is queued and what still comes is due at once.
+///
+/// Errors: those of every call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_stop_pacing(
+    rewriter: *mut decluster_rewriter,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            rewriting.rewriter.stop_pacing();
+            Ok(())
+        })
+    }
+}
+
+/// Ends the stream early, as a `decluster_cancel` says; nothing more is taken in.
+///
+/// Errors: `BAD_ARGUMENT`, and those of every call; then nothing was changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_cancel(
+    rewriter: *mut decluster_rewriter,
+    how: u32,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            rewriting.rewriter.cancel(argument::choice(how, &CANCELS, "how")?);
+            Ok(())
+        })
+    }
+}
+
+/// What to do now; as `decluster_engine_poll()`.
+///
+/// Errors: `TOO_SMALL`, and those of every call, then `output` is as it was and nothing was released; and faults.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_poll(
+    rewriter: *mut decluster_rewriter,
+    now_ns: u64,
+    output: *mut decluster_output,
+    size: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and `size` bytes at `output`.
+    unsafe {
+        output::poll(rewriter, output, size, |rewriting| {
+            let polled = match rewriting.rewriter.poll(Nanos(now_ns)) {
+                Rewritten::Bytes(bytes) => {
+                    decluster_output::of(DECLUSTER_OUTPUT_BYTES).with_text(bytes)
+                }
+                Rewritten::Object { number, name, data, changed, done } => {
+                    let changed = changed.into();
+                    let object = decluster_output::of(DECLUSTER_OUTPUT_OBJECT);
+                    decluster_output { number, done, changed, ..object }
+                        .with_name(name)
+                        .with_text(data.as_bytes())
+                }
+                Rewritten::Piece(piece) => piece.into(),
+                Rewritten::Other { name, data } => decluster_output::of(DECLUSTER_OUTPUT_EVENT)
+                    .with_name(name)
+                    .with_text(data.as_bytes()),
+                Rewritten::Event(event) => decluster_output::event(event),
+                Rewritten::Wait(at) => decluster_output::wait(at),
+                Rewritten::NeedInput => decluster_output::of(DECLUSTER_OUTPUT_NEED_INPUT),
+                Rewritten::Finished => return rewriting.finished(),
+            };
+            let wants_input = rewriting.rewriter.wants_input().into();
+            Ok(decluster_output { wants_input, ..polled })
+        })
+    }
+}
+
+/// Whether the caller should go on reading its source: 1 or 0, or a negative status (those of every call).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_wants_input(
+    rewriter: *const decluster_rewriter,
+) -> i32 {
+    // SAFETY: the caller passes a handle.
+    unsafe { handle::look(rewriter, |rewriting| rewriting.rewriter.wants_input()) }
+        .map_or_else(|status| status as i32, i32::from)
+}
+
+/// Tells the counters so far. `size` is `sizeof *stats`.
+///
+/// Errors: `TOO_SMALL`, and those of every call; then `stats` is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_stats(
+    rewriter: *const decluster_rewriter,
+    stats: *mut decluster_stats,
+    size: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and `size` bytes at `stats`.
+    unsafe { output::stats(rewriter, stats, size, |rewriting| rewriting.rewriter.stats()) }
+}
+
+/// The dialect, a `decluster_dialect`, or a negative status (those of every call). `DECLUSTER_DIALECT_UNKNOWN` until an event
+/// has told it, and for good if none does: then the stream passes unpaced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_dialect(rewriter: *const decluster_rewriter) -> i32 {
+    let number = |rewriting: &Rewriting| {
+        let dialect = rewriting.rewriter.dialect();
+        (0..).zip(DIALECTS).find(|(_, known)| *known == dialect).map_or(0, |(number, _)| number)
+    };
+    // SAFETY: the caller passes a handle.
+    unsafe { handle::look(rewriter, number) }.unwrap_or_else(|status| status as i32)
+}
+
+/// Gives what the stream amounts to so far, apart from its text, as a JSON object: `dialect`, `verdict`, `reason`,
+/// `finish` (the provider's word for why choice 0 stopped), `tool_calls`, `choices`, `usage` (the provider's own object), `tokens` (the same in
+/// one meaning for all providers), `reasoning_tokens`, `error`, `restarts`, `events`, `comments`, `repairs`, `malformed`. What is not known
+/// is `null`. The JSON is the handle's, and valid until the next call on it that may change it, of which this is one.
+///
+/// Errors: those of every call; then `json` and `length` are as they were.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_answer(
+    rewriter: *mut decluster_rewriter,
+    json: *mut *const c_char,
+    length: *mut usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and what can be read and written.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            if json.is_null() || length.is_null() {
+                return Err(Refusal::null(if json.is_null() { "json" } else { "length" }));
+            }
+            rewriting.answer = answer::json(&rewriting.rewriter);
+            json.write_unaligned(rewriting.answer.as_ptr().cast());
+            length.write_unaligned(rewriting.answer.len());
+            Ok(())
+        })
+    }
+}
+
+/// What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_error(
+    rewriter: *const decluster_rewriter,
+) -> *const c_char {
+    // SAFETY: the caller passes a handle.
+    unsafe { handle::message(rewriter) }
+}
+
+impl Rewriting {
+    /// A fault that a push has told is not told again by a poll.
+    fn told(&mut self, pushed: Result<(), RewriterError>) -> Outcome {
+        pushed.map_err(|error| {
+            if !is_refusal(&error) {
+                self.rewriter.take_fault();
+            }
+            fault_of(&error)
+        })
+    }
+
+    /// The end, or the fault that it comes from.
+    fn finished(&mut self) -> Outcome<decluster_output> {
+        if let Some(fault) = self.rewriter.take_fault() {
+            return Err(fault_of(&fault));
+        }
+        let verdict = match self.rewriter.answer().verdict {
+            None => DECLUSTER_VERDICT_NONE,
+            Some(Verdict::Complete) => DECLUSTER_VERDICT_COMPLETE,
+            Some(Verdict::Failed) => DECLUSTER_VERDICT_FAILED,
+            Some(Verdict::Truncated) => DECLUSTER_VERDICT_TRUNCATED,
+        };
+        let finished = decluster_output::of(DECLUSTER_OUTPUT_FINISHED);
+        Ok(decluster_output { verdict: verdict as u32, ..finished })
+    }
+}
+
+/// Whether it says that nothing was taken in.
+fn is_refusal(error: &RewriterError) -> bool {
+    matches!(error, RewriterError::Full { .. } | RewriterError::Finished | RewriterError::Mixed)
+}
+
+fn fault_of(error: &RewriterError) -> Refusal {
+    let status = match error {
+        RewriterError::Full { .. } => DECLUSTER_ERROR_FULL,
+        RewriterError::Finished => DECLUSTER_ERROR_FINISHED,
+        RewriterError::Mixed => DECLUSTER_ERROR_MIXED,
+        RewriterError::Engine(error) => refusal_of(error).status,
+        RewriterError::TooLarge(_) => DECLUSTER_ERROR_TOO_LARGE,
+        RewriterError::ReasoningBudgetExceeded(_) => DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED,
+        _ => DECLUSTER_ERROR_CONFLICT,
+    };
+    Refusal::new(status, error.to_string())
+}
+
+/// By `decluster_mode`: pieces, and events between them.
+const MODES: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
+/// By `decluster_dialect`.
+const DIALECTS: [Option<Dialect>; 10] = [
+    None,
+    Some(Dialect::Chat),
+    Some(Dialect::Responses),
+    Some(Dialect::Anthropic),
+    Some(Dialect::Gemini),
+    Some(Dialect::Ollama),
+    Some(Dialect::Mistral),
+    Some(Dialect::Cohere),
+    Some(Dialect::Bedrock),
+    Some(Dialect::Incident),
+];

@@ -1,0 +1,166 @@
+//! `include/decluster.h` is what the sources say. `make header` writes it anew.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use decluster::{PARAMETERS, PRESETS, PROFILES, Parameter, ParameterUnit, Preset};
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests may read the environment")]
+fn the_header_is_what_the_sources_say() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/decluster.h");
+    let header = header();
+    if std::env::var_os("UPDATE_HEADER").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, &header).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_default();
+    let differs = committed.lines().zip(header.lines()).position(|(old, new)| old != new);
+    let line = differs.unwrap_or(committed.lines().count().min(header.lines().count()));
+    assert!(
+        committed == header,
+        "include/decluster.h:{}: {:?} instead of {:?}; `make header` writes it anew",
+        line + 1,
+        committed.lines().nth(line),
+        header.lines().nth(line)
+    );
+}
+
+fn header() -> String {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(here.join("cbindgen.toml")).unwrap();
+    let builder = cbindgen::Builder::new().with_crate(here).with_config(config);
+    let mut text = Vec::new();
+    builder.generate().unwrap().write(&mut text);
+    let mut text = String::from_utf8(text).unwrap();
+    for (function, title) in SECTIONS {
+        // The first is perhaps in the example on top.
+        let place = text.rfind(&format!("{function}(")).unwrap();
+        let comment = text[..place].rfind("/**").unwrap();
+        let numbers = if title.contains("Parameters") { parameters() } else { String::new() };
+        text.insert_str(comment, &format!("/* {title} */\n\n{numbers}"));
+    }
+    folded(&text)
+}
+
+/// What the functions from this one on are for.
+const SECTIONS: [(&str, &str); 7] = [
+    ("decluster_abi_version", "---- The library itself ----"),
+    ("decluster_parameter_count", "---- Parameters ----"),
+    ("decluster_config_new", "---- Settings ----"),
+    ("decluster_engine_new", "---- Engine: text in, paced pieces out ----"),
+    ("decluster_rewriter_new", "---- Rewriter: a provider's stream in, the same stream out ----"),
+    ("decluster_segmenter_new", "---- Segmenter: text in, blocks out, no pacing ----"),
+    ("decluster_sse_new", "---- Event stream decoder: bytes in, events out ----"),
+];
+
+/// Comments fit the page, and those of one line are written on one.
+fn folded(text: &str) -> String {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if line.trim_start() != "/**" {
+            out.push_str(line);
+            out.push('\n');
+            continue;
+        }
+        let body = lines.by_ref().take_while(|line| line.trim() != "*/");
+        let body: Vec<&str> = body.map(|l| l.trim_start().trim_start_matches('*').trim()).collect();
+        out.push_str(&comment(indent, &body.join("\n")));
+    }
+    out
+}
+
+/// A comment of paragraphs, which empty lines part.
+fn comment(indent: &str, text: &str) -> String {
+    let paragraphs: Vec<String> = text.split("\n\n").map(|p| p.replace('\n', " ")).collect();
+    if let [one] = &paragraphs[..]
+        && indent.len() + one.len() + "/**  */".len() <= WIDTH
+    {
+        return format!("{indent}/** {one} */\n");
+    }
+    let mut out = format!("{indent}/**\n");
+    for (place, paragraph) in paragraphs.iter().enumerate() {
+        if place > 0 {
+            let _ = writeln!(out, "{indent} *");
+        }
+        let mut line = format!("{indent} *");
+        for word in paragraph.split_whitespace() {
+            if line.len() + 1 + word.len() > WIDTH {
+                let _ = writeln!(out, "{line}");
+                line = format!("{indent} *");
+            }
+            let _ = write!(line, " {word}");
+        }
+        let _ = writeln!(out, "{line}");
+    }
+    let _ = writeln!(out, "{indent} */");
+    out
+}
+
+const WIDTH: usize = 100;
+
+/// The numbers of the parameters and of their choices, with what the table says of them.
+fn parameters() -> String {
+    let presets = |all: &[Preset]| {
+        all.iter()
+            .map(|preset| format!("`{}`: {}", preset.name, preset.doc))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let about = format!(
+        "The parameters, for `decluster_config_set()`.\n\nPresets, for `decluster_config_preset()`. {}\n\n\
+         Profiles, for `decluster_config_profile()`. {}",
+        presets(PRESETS),
+        presets(PROFILES)
+    );
+    let mut text = format!("/**\n{about}\n */\nenum decluster_parameter {{\n");
+    for (number, row) in PARAMETERS.iter().enumerate() {
+        let _ = writeln!(text, "    /**\n{} {}\n     */", row.doc.trim(), bounds(row));
+        let _ = writeln!(text, "    DECLUSTER_PARAMETER_{} = {number},", row.name.to_uppercase());
+    }
+    text.push_str("};\n\n");
+    for row in PARAMETERS.iter().filter(|row| !row.unit.names().is_empty()) {
+        let name = row.name;
+        let _ = writeln!(text, "/**\nThe choices of `{name}`.\n */\nenum decluster_{name} {{");
+        for (number, choice) in row.unit.names().iter().enumerate() {
+            let constant = format!("{name}_{choice}").to_uppercase();
+            let _ = writeln!(text, "    DECLUSTER_{constant} = {number},");
+        }
+        text.push_str("};\n\n");
+    }
+    text
+}
+
+fn bounds(row: &Parameter) -> String {
+    let Parameter { min, max, default, .. } = row;
+    let counts = match row.unit {
+        ParameterUnit::Nanoseconds => {
+            let [min, max, default] = [*min, *max, *default].map(time);
+            return format!("In nanoseconds: {min} to {max}, initially {default}.");
+        }
+        ParameterUnit::Tokens => "tokens",
+        ParameterUnit::TokensPerSecond => "tokens per second",
+        ParameterUnit::MilliTokens => "thousandths of a token",
+        ParameterUnit::Thousandths => "thousandths",
+        ParameterUnit::Bytes => "bytes",
+        ParameterUnit::Switch => return format!("0 or 1, initially {default}."),
+        unit if !unit.names().is_empty() => {
+            return format!("Initially `{}`.", unit.names()[*default as usize]);
+        }
+        _ => return format!("{min} to {max}, initially {default}."),
+    };
+    format!("In {counts}: {min} to {max}, initially {default}.")
+}
+
+/// All times of the table are whole milliseconds.
+fn time(nanoseconds: u64) -> String {
+    assert_eq!(nanoseconds % 1_000_000, 0);
+    let milliseconds = nanoseconds / 1_000_000;
+    let seconds = milliseconds >= 1_000 && milliseconds.is_multiple_of(1_000);
+    if seconds { format!("{} s", milliseconds / 1_000) } else { format!("{milliseconds} ms") }
+}
