@@ -8,17 +8,17 @@ CARGO ?= cargo
 # Where cargo builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Everything that ends up in the compiled module.
-RUST := Cargo.toml Cargo.lock $(shell find crates bindings -name '*.rs' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock $(shell find crates bindings/python -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install header clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install header clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
 	$(BIN)/decluster demo
 
 ## All tests, lints and format checks.
-test: lint test-rust test-python
+test: lint test-rust test-python test-c
 
 ## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost $(VENV)/.installed-clients
@@ -49,6 +49,11 @@ test-rust:
 test-python: $(VENV)/.installed-test
 	$(BIN)/pytest
 
+## The C library, installed under a prefix of its own, with gcc and clang.
+test-c: $(VENV)/.installed-test
+	tests/c/tools.sh build-essential clang cmake pkg-config libcurl4-openssl-dev
+	$(BIN)/pytest tests/c
+
 # Of the interpreter in the environment; without asking whether there is a newer pyright.
 PYRIGHT := PATH="$(CURDIR)/$(BIN):$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 pyright
 lint: $(VENV)/.installed-test
@@ -56,8 +61,8 @@ lint: $(VENV)/.installed-test
 	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --locked -p decluster --no-default-features --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests/python benches
-	$(BIN)/ruff check python tests/python benches
+	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches
 	$(BIN)/mypy
 	$(PYRIGHT) --warnings
 	told=$$($(PYRIGHT) --ignoreexternal --verifytypes decluster) || { echo "$$told"; exit 1; }
@@ -67,8 +72,8 @@ lint: $(VENV)/.installed-test
 fmt: $(VENV)/.installed-test
 	$(CARGO) fmt --all
 	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml
-	$(BIN)/ruff format python tests/python benches
-	$(BIN)/ruff check --fix python tests/python benches
+	$(BIN)/ruff format python tests benches
+	$(BIN)/ruff check --fix python tests benches
 
 ## Score pacing over recorded and made traces, and write the tables into benches/README.md.
 score:
