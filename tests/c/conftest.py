@@ -17,7 +17,8 @@ STRICT = ("-pedantic", "-Wall", "-Wextra", "-Werror", "-g", "-O1")
 
 def run(*command: str | Path, **more: object) -> str:
     """Runs a command, and gives what it printed; fails with all of that if the command does."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, timeout=600, **more)  # type: ignore[call-overload]
+    words = [str(part) for part in command]
+    done = subprocess.run(words, check=False, capture_output=True, timeout=600, **more)  # type: ignore[call-overload]
     text = (done.stdout + done.stderr).decode(errors="replace")
     assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.returncode}\n{text}"
     return text
