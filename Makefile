@@ -55,7 +55,7 @@ test-python: $(VENV)/.installed-test
 
 ## The C library, installed under a prefix of its own, with gcc and clang.
 test-c: $(VENV)/.installed-test
-	tests/c/tools.sh build-essential clang cmake pkg-config libcurl4-openssl-dev
+	tests/c/tools.sh build-essential clang libclang-rt-dev cmake pkg-config libcurl4-openssl-dev
 	$(BIN)/pytest tests/c
 
 # Of the interpreter in the environment; without asking whether there is a newer pyright.

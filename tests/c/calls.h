@@ -1,0 +1,100 @@
+/*
+ * Every function that takes a handle, by number, with arguments that are fine: for the tests of what
+ * holds for all of them. Which was called is said through `called`; what it gave is a status (or a
+ * number that is not negative). 1 stands for "there are no more". `_new()`, `_free()` and `_error()`
+ * are not among them.
+ */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include "check.h"
+
+#define NO_MORE 1
+#define CALL(number, name, arguments) \
+    case number:                      \
+        *called = #name;              \
+        return name arguments
+
+static inline int32_t call_config(decluster_config *config, int number, const char **called) {
+    uint64_t value;
+    switch (number) {
+        CALL(0, decluster_config_set, (config, DECLUSTER_PARAMETER_RATE, 100));
+        CALL(1, decluster_config_get, (config, DECLUSTER_PARAMETER_RATE, &value));
+        CALL(2, decluster_config_preset, (config, "steady"));
+        CALL(3, decluster_config_profile, (config, "codex-low-latency"));
+    default:
+        return NO_MORE;
+    }
+}
+
+static inline int32_t call_engine(decluster_engine *engine, int number, const char **called) {
+    decluster_output out;
+    decluster_stats stats;
+    switch (number) {
+        CALL(0, decluster_engine_push, (engine, 0, DECLUSTER_KIND_OUTPUT, 0, "x", 1, 0));
+        CALL(1, decluster_engine_mark, (engine, 0, 7, 0));
+        CALL(2, decluster_engine_end_block, (engine, 0));
+        CALL(3, decluster_engine_begin_attempt, (engine, 0));
+        CALL(4, decluster_engine_finish, (engine, 0));
+        CALL(5, decluster_engine_flush, (engine));
+        CALL(6, decluster_engine_cancel, (engine, DECLUSTER_CANCEL_FLUSH));
+        CALL(7, decluster_engine_poll, (engine, 0, &out, sizeof out));
+        CALL(8, decluster_engine_wants_input, (engine));
+        CALL(9, decluster_engine_stats, (engine, &stats, sizeof stats));
+    default:
+        return NO_MORE;
+    }
+}
+
+static inline int32_t call_rewriter(decluster_rewriter *rewriter, int number,
+                                    const char **called) {
+    decluster_output out;
+    decluster_stats stats;
+    const char *json;
+    size_t length;
+    switch (number) {
+        CALL(0, decluster_rewriter_push, (rewriter, 0, ": x\n\n", 5));
+        CALL(1, decluster_rewriter_push_line, (rewriter, 0, ": x", 3));
+        CALL(2, decluster_rewriter_push_event, (rewriter, 0, "x", 1, "{}", 2));
+        CALL(3, decluster_rewriter_finish, (rewriter, 0));
+        CALL(4, decluster_rewriter_flush, (rewriter));
+        CALL(5, decluster_rewriter_stop_pacing, (rewriter));
+        CALL(6, decluster_rewriter_cancel, (rewriter, DECLUSTER_CANCEL_FLUSH));
+        CALL(7, decluster_rewriter_poll, (rewriter, 0, &out, sizeof out));
+        CALL(8, decluster_rewriter_wants_input, (rewriter));
+        CALL(9, decluster_rewriter_stats, (rewriter, &stats, sizeof stats));
+        CALL(10, decluster_rewriter_dialect, (rewriter));
+        CALL(11, decluster_rewriter_answer, (rewriter, &json, &length));
+    default:
+        return NO_MORE;
+    }
+}
+
+static inline int32_t call_segmenter(decluster_segmenter *segmenter, int number,
+                                     const char **called) {
+    decluster_output out;
+    const char *text;
+    size_t length;
+    switch (number) {
+        CALL(0, decluster_segmenter_push, (segmenter, "x", 1));
+        CALL(1, decluster_segmenter_finish, (segmenter));
+        CALL(2, decluster_segmenter_flush, (segmenter));
+        CALL(3, decluster_segmenter_poll, (segmenter, &out, sizeof out));
+        CALL(4, decluster_segmenter_pending, (segmenter, &text, &length));
+    default:
+        return NO_MORE;
+    }
+}
+
+static inline int32_t call_sse(decluster_sse *sse, int number, const char **called) {
+    decluster_output out;
+    switch (number) {
+        CALL(0, decluster_sse_push, (sse, "x", 1));
+        CALL(1, decluster_sse_finish, (sse));
+        CALL(2, decluster_sse_poll, (sse, &out, sizeof out));
+    default:
+        return NO_MORE;
+    }
+}
+
+#endif
