@@ -8,7 +8,7 @@ has() {
     build-essential) command -v gcc && command -v g++ ;;
     libcurl4-openssl-dev) pkg-config --exists libcurl ;;
     # What clang's sanitizers are made of.
-    libclang-rt-dev) clang -fsanitize=address,undefined -x c -o /dev/null - <<<'int main(void) { return 0; }' ;;
+    libclang-rt-dev) clang -fsanitize=address,undefined -x c -o /dev/null - 2>&1 <<<'int main(void) { return 0; }' ;;
     pkg-config | clang | cmake | valgrind) command -v "$1" ;;
     *) echo "tools.sh does not know how to look for $1" >&2 && exit 2 ;;
     esac >/dev/null
