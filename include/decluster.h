@@ -140,6 +140,248 @@ typedef int32_t decluster_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** What a parameter's number counts. */
+enum decluster_measure
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** Nanoseconds. */
+    DECLUSTER_MEASURE_NANOSECONDS = 0,
+    /** LLM tokens. */
+    DECLUSTER_MEASURE_TOKENS = 1,
+    /** LLM tokens per second. */
+    DECLUSTER_MEASURE_TOKENS_PER_SECOND = 2,
+    /** Thousandths of an LLM token. */
+    DECLUSTER_MEASURE_MILLITOKENS = 3,
+    /** Thousandths: 700 is a share of 0.7. */
+    DECLUSTER_MEASURE_THOUSANDTHS = 4,
+    /** Bytes. */
+    DECLUSTER_MEASURE_BYTES = 5,
+    /** A plain number. */
+    DECLUSTER_MEASURE_COUNT = 6,
+    /** A choice, which has a name: `decluster_parameter_choice()`. */
+    DECLUSTER_MEASURE_CHOICE = 7,
+    /** 0 for no, 1 for yes. */
+    DECLUSTER_MEASURE_SWITCH = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_measure decluster_measure;
+#else
+typedef uint32_t decluster_measure;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** What a poll gave: `type` of a `decluster_output`. */
+enum decluster_output_type
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** Nothing until there is input. */
+    DECLUSTER_OUTPUT_NEED_INPUT = 0,
+    /** Nothing before `at_ns` unless there is input; then something. */
+    DECLUSTER_OUTPUT_WAIT = 1,
+    /**
+     * Everything is out and no more will come. Of a rewriter, `verdict` says how the stream ended.
+     */
+    DECLUSTER_OUTPUT_FINISHED = 2,
+    /**
+     * Text to show now: `text`, `kind`, `index`, `seq`, `block`, `part`, `boundary`, `ends_block`,
+     * `tokens`, `origin`, `arrived_ns`.
+     */
+    DECLUSTER_OUTPUT_PIECE = 3,
+    /** A mark whose turn has come; `number` is that which was given. */
+    DECLUSTER_OUTPUT_MARK = 4,
+    /**
+     * The answer began anew: what came so far is void, attempt `number` follows, the first being 1.
+     */
+    DECLUSTER_OUTPUT_RESTARTED = 5,
+    /**
+     * All output of choice `index` so far was reasoning: a closing tag came that nothing had
+     * opened. From a rewriter.
+     */
+    DECLUSTER_OUTPUT_RECLASSIFIED = 6,
+    /** From a rewriter: bytes of a valid stream of the same dialect, in `text`. */
+    DECLUSTER_OUTPUT_BYTES = 7,
+    /**
+     * From a rewriter that was given events: `name` and data (`text`) of an event. `number` says
+     * which of those that were pushed it is, from 0 (one that was cut has it several times, of
+     * several that were joined it is the last); `changed` whether its data is other than that which
+     * was pushed. Events with numbers below `done` will not come any more.
+     */
+    DECLUSTER_OUTPUT_OBJECT = 8,
+    /**
+     * An event that is not text, with `name` (`message` if it had none) and data (`text`). From an
+     * event stream decoder also `id`, `retry_ms` and `terminated`.
+     */
+    DECLUSTER_OUTPUT_EVENT = 9,
+    /** From an event stream decoder: comment lines, as they came, in `text`. */
+    DECLUSTER_OUTPUT_COMMENT = 10,
+    /** From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`. */
+    DECLUSTER_OUTPUT_BLOCK = 11,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_output_type decluster_output_type;
+#else
+typedef uint32_t decluster_output_type;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** Which channel a text belongs to. */
+enum decluster_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** The model's thinking, raw or summarised. */
+    DECLUSTER_KIND_REASONING = 0,
+    /** What the model says to the user; a refusal counts as output. */
+    DECLUSTER_KIND_OUTPUT = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_kind decluster_kind;
+#else
+typedef uint32_t decluster_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** How a block or a piece ends, best first. */
+enum decluster_boundary
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** An empty line. */
+    DECLUSTER_BOUNDARY_PARAGRAPH = 0,
+    /** A newline. */
+    DECLUSTER_BOUNDARY_LINE = 1,
+    /** The end of a sentence. */
+    DECLUSTER_BOUNDARY_SENTENCE = 2,
+    /** A comma, a colon, a conjunction, a relation sign. */
+    DECLUSTER_BOUNDARY_CLAUSE = 3,
+    /** Any blank. */
+    DECLUSTER_BOUNDARY_WORD = 4,
+    /** Between two characters as the reader sees them. */
+    DECLUSTER_BOUNDARY_GRAPHEME = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_boundary decluster_boundary;
+#else
+typedef uint32_t decluster_boundary;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** How a stream ended. */
+enum decluster_verdict
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** Not known: an engine, or a stream of no known dialect. */
+    DECLUSTER_VERDICT_NONE = 0,
+    /** The provider said that this is the end. */
+    DECLUSTER_VERDICT_COMPLETE = 1,
+    /** The provider reported an error. */
+    DECLUSTER_VERDICT_FAILED = 2,
+    /** It stopped without an end. */
+    DECLUSTER_VERDICT_TRUNCATED = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_verdict decluster_verdict;
+#else
+typedef uint32_t decluster_verdict;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** How to cancel. */
+enum decluster_cancel
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** What is queued leaves at once, then it is finished. */
+    DECLUSTER_CANCEL_FLUSH = 0,
+    /** What is queued is forgotten. */
+    DECLUSTER_CANCEL_DROP = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_cancel decluster_cancel;
+#else
+typedef uint32_t decluster_cancel;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** The form of a stream's events. */
+enum decluster_dialect
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** Not known; for a new rewriter: tell it from the first event. */
+    DECLUSTER_DIALECT_UNKNOWN = 0,
+    /** Chat completions, as `OpenAI` and many others send them. */
+    DECLUSTER_DIALECT_OPENAI_CHAT = 1,
+    /** The Responses API. */
+    DECLUSTER_DIALECT_OPENAI_RESPONSES = 2,
+    /** Anthropic's Messages. */
+    DECLUSTER_DIALECT_ANTHROPIC = 3,
+    /** Gemini's `streamGenerateContent`, as events or as one array. */
+    DECLUSTER_DIALECT_GEMINI = 4,
+    /** Ollama's `/api/chat` and `/api/generate`. */
+    DECLUSTER_DIALECT_OLLAMA = 5,
+    /** Mistral's chat completions. */
+    DECLUSTER_DIALECT_MISTRAL = 6,
+    /** Cohere's chat, version 2. */
+    DECLUSTER_DIALECT_COHERE = 7,
+    /** Bedrock's Converse stream, in its decoded form. */
+    DECLUSTER_DIALECT_BEDROCK_CONVERSE = 8,
+    /**
+     * `response.reasoning.delta` and `response.output.delta` with counts (`delta_tokens`) or text.
+     */
+    DECLUSTER_DIALECT_INCIDENT = 9,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_dialect decluster_dialect;
+#else
+typedef uint32_t decluster_dialect;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** What a rewriter gives. */
+enum decluster_mode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * The stream again: `DECLUSTER_OUTPUT_BYTES`, or `DECLUSTER_OUTPUT_OBJECT` where events are
+     * pushed.
+     */
+    DECLUSTER_MODE_STREAM = 0,
+    /** Its text alone: `DECLUSTER_OUTPUT_PIECE`. */
+    DECLUSTER_MODE_PIECES = 1,
+    /**
+     * Its text, and what is not text: also `DECLUSTER_OUTPUT_EVENT`, `_RESTARTED` and
+     * `_RECLASSIFIED`.
+     */
+    DECLUSTER_MODE_PIECES_AND_EVENTS = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum decluster_mode decluster_mode;
+#else
+typedef uint32_t decluster_mode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /**
  * Settings to make engines, rewriters, segmenters and decoders with. They copy what they need: a
  * config may be changed or freed afterwards. Values that were set are within their bounds, always.
