@@ -102,7 +102,8 @@ static void push(struct lines *at, struct replay *replay, char *rest)
          decluster_engine_error(replay->engine));
 }
 
-static void call(struct lines *at, struct replay *replay, const decluster_config *config, char *rest)
+static void call(struct lines *at, struct replay *replay, const decluster_config *config,
+                 char *rest)
 {
     const char *name = next_word(at, &rest);
     uint64_t time = next_number(at, &rest);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 const char *const KINDS[] = {"reasoning", "output", NULL};
-const char *const BOUNDARIES[] = {"paragraph", "line", "sentence", "clause", "word", "grapheme", NULL};
+const char *const BOUNDARIES[] = {
+    "paragraph", "line", "sentence", "clause", "word", "grapheme", NULL,
+};
 
 void fail(const struct lines *at, const char *message, ...)
 {

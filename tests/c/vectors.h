@@ -28,10 +28,10 @@ char *next_word(struct lines *at, char **rest);
 /* The same, as a number. */
 uint64_t next_number(struct lines *at, char **rest);
 
-/* What stands between the quotes that the rest of a line begins and ends with, its escapes undone. */
+/* What stands between the quotes around the rest of a line, its escapes undone. */
 char *next_text(struct lines *at, char **rest, size_t *length);
 
-/* Carries a line `preset NAME`, `profile NAME` or `set NAME VALUE` out; 0 if it is none of these. */
+/* Carries out a line `preset NAME`, `profile NAME` or `set NAME VALUE`; 0 if it is another. */
 int set(struct lines *at, decluster_config *config, const char *first, char *rest);
 
 /* Makes a config, or ends the program. */
