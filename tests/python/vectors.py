@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import accumulate, cycle
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -72,3 +74,50 @@ def recorded(line: str) -> Arrivals:
     arrivals = [(at, count) for at, count in zip(times, trace["tokens"], strict=True) if count]
     first = arrivals[0][0]
     return [(at - first, count) for at, count in arrivals if at - first <= 40_000_000_000]
+
+
+def rewritten() -> list[Path]:
+    """The files with a stream and all that a rewriter makes of it."""
+    needs(VECTORS / "rewriter", "; `make vectors` makes it")
+    files = sorted((VECTORS / "rewriter").glob("*.txt"))
+    files = [file for file in files if file.name != "recorded.txt"]
+    assert len(files) >= 30
+    return files
+
+
+class Capture(NamedTuple):
+    """A recorded stream: its name, its bytes, and what a right decoder gets from them."""
+
+    name: str
+    data: bytes
+    expect: dict[str, Any]
+
+    def chunks(self) -> list[tuple[int, bytes]]:
+        """In what parts it is played, and the nanosecond at which each comes."""
+        ends, gaps = accumulate(cycle(SIZES)), cycle(GAPS_MS)
+        chunks: list[tuple[int, bytes]] = []
+        start = now = 0
+        while start < len(self.data):
+            end = next(ends)
+            now += next(gaps) * 1_000_000
+            chunks.append((now, self.data[start:end]))
+            start = end
+        return chunks
+
+
+def captures() -> list[Capture]:
+    """All recorded streams."""
+    folder = SHARED / "captures"
+    needs(folder)
+    found: list[Capture] = []
+    for expect in sorted(folder.glob("*/*.expect.json")):
+        stem = expect.name.removesuffix(".expect.json")
+        files = (expect.with_name(stem + ext) for ext in (".sse", ".ndjson", ".json"))
+        [file] = [file for file in files if file.exists()]
+        name = f"{expect.parent.name}/{stem}"
+        found.append(Capture(name, file.read_bytes(), json.loads(expect.read_bytes())))
+    return found
+
+
+SIZES = [3_000, 40, 700, 1_500, 9, 5_000, 300]
+GAPS_MS = [0, 2, 1, 900, 30, 0, 4, 250, 1, 1_700, 3]
