@@ -1,6 +1,7 @@
 /*
- * Calls in any order with anything in them, but for pointers that lie: `random SEED CALLS`. Whatever comes, a refused
- * call writes nothing, no handle is poisoned, and a finished one gets to its end in a bounded number of polls.
+ * Calls in any order with anything in them, but for pointers that lie: `random SEED CALLS`. Whatever
+ * comes, a refused call writes nothing, no handle is poisoned, and a finished one gets to its end in
+ * a bounded number of polls.
  */
 
 #include <decluster.h>
@@ -168,7 +169,9 @@ static void engine(long calls) {
         case 9: status = decluster_engine_stats(engine, &stats, sizeof stats); break;
         case 10: status = decluster_engine_wants_input(engine) < 0 ? -16 : 0; break;
         case 11: if (!below(200)) status = decluster_engine_finish(engine, now()); break;
-        case 12: if (!below(200)) status = decluster_engine_cancel(engine, (uint32_t)number(3)); break;
+        case 12:
+            if (!below(200)) status = decluster_engine_cancel(engine, (uint32_t)number(3));
+            break;
         default: status = take(0, engine, &out); break;
         }
         check(status, decluster_engine_error(engine));
