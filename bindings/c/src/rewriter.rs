@@ -29,7 +29,7 @@ pub struct decluster_rewriter(Handle<Rewriting>);
 opaque!(decluster_rewriter, Rewriting);
 
 /// The form of a stream's events.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_dialect {
     /// Not known; for a new rewriter: tell it from the first event.
@@ -55,7 +55,7 @@ pub enum decluster_dialect {
 }
 
 /// What a rewriter gives.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_mode {
     /// The stream again: `DECLUSTER_OUTPUT_BYTES`, or `DECLUSTER_OUTPUT_OBJECT` where events are pushed.
