@@ -223,7 +223,10 @@ typedef enum decluster_boundary {
 
 /** How a stream ended. */
 typedef enum decluster_verdict {
-    /** Not known: an engine, or a stream of no known dialect. */
+    /**
+     * Not settled: an engine, a stream of no known dialect, or one that was dropped
+     * (`DECLUSTER_CANCEL_DROP`, a reasoning budget).
+     */
     DECLUSTER_VERDICT_NONE = 0,
     /** The provider said that this is the end. */
     DECLUSTER_VERDICT_COMPLETE = 1,
@@ -306,10 +309,11 @@ typedef struct decluster_engine decluster_engine;
  * unchanged and unpaced. Memory is bounded by `max_queue_bytes` and one event.
  *
  * A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over
- * `max_event_bytes`), `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED`. It is told once: by the
- * push that shows it, or else by a poll, when all that came before it has left. The rewriter has
- * finished itself then. Stop reading the source, and poll on until `DECLUSTER_OUTPUT_FINISHED`:
- * what came before the fault still leaves.
+ * `max_event_bytes`), `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes
+ * unchanged) and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else
+ * by a poll, when all that came before it has left. The rewriter has finished itself then. Stop
+ * reading the source, and poll on until `DECLUSTER_OUTPUT_FINISHED`: what came before the fault
+ * still leaves.
  */
 typedef struct decluster_rewriter decluster_rewriter;
 

@@ -73,7 +73,8 @@ pub enum decluster_boundary {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_verdict {
-    /// Not known: an engine, or a stream of no known dialect.
+    /// Not settled: an engine, a stream of no known dialect, or one that was dropped (`DECLUSTER_CANCEL_DROP`, a reasoning
+    /// budget).
     DECLUSTER_VERDICT_NONE = 0,
     /// The provider said that this is the end.
     DECLUSTER_VERDICT_COMPLETE = 1,
