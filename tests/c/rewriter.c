@@ -308,8 +308,8 @@ static void a_stream_that_failed_or_was_cut_says_so(void) {
     decluster_rewriter_free(rewriter);
 
     rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
-    push(rewriter, 0, "data: something else\n\n");
-    check_all(rewriter, "data: something else\n\n", DECLUSTER_VERDICT_NONE);
+    push(rewriter, 0, DATA("{\"something\":\"else\"}"));
+    check_all(rewriter, DATA("{\"something\":\"else\"}"), DECLUSTER_VERDICT_NONE);
     decluster_rewriter_free(rewriter);
 }
 
@@ -455,6 +455,19 @@ static void too_many_choices_end_the_stream_behind_what_came_before(void) {
     status = decluster_rewriter_push(rewriter, 0, other, sizeof other - 1);
     SAME(status, DECLUSTER_ERROR_TOO_MANY_CHOICES);
     check_fault(rewriter, status, DECLUSTER_ERROR_TOO_MANY_CHOICES, "7", "This came before");
+    decluster_rewriter_free(rewriter);
+
+    /* Of a stream the event passes as it is. */
+    rewriter = rewriter_of(config_with(DECLUSTER_PARAMETER_MAX_CHOICES, 1), 0,
+                           DECLUSTER_MODE_STREAM);
+    push(rewriter, 0, DATA(CHAT("This came before")));
+    SAME(decluster_rewriter_push(rewriter, 0, other, sizeof other - 1), 0);
+    SAME(decluster_rewriter_stop_pacing(rewriter), 0);
+    check_all(rewriter,
+              DATA(CHAT("This came before"))
+                  DATA("{\"choices\":[{\"index\":7,\"delta\":{\"content\":\"no\"}}]}")
+                      DATA(CHAT("nor this")),
+              DECLUSTER_VERDICT_TRUNCATED);
     decluster_rewriter_free(rewriter);
 }
 

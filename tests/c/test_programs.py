@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import HERE, ROOT, STRICT, Installed, run
 
-PROGRAMS = ("abi", "misuse", "engine", "segmenter", "sse", "threads")
+PROGRAMS = ("abi", "misuse", "engine", "rewriter", "segmenter", "sse", "threads")
 # Needs `decluster_test_panic()`.
 HOOKED = "panic"
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
