@@ -460,11 +460,11 @@ static void too_many_choices_end_the_stream_behind_what_came_before(void) {
     /* Of a stream the event passes as it is. */
     rewriter = rewriter_of(config_with(DECLUSTER_PARAMETER_MAX_CHOICES, 1), 0,
                            DECLUSTER_MODE_STREAM);
-    push(rewriter, 0, DATA(CHAT("This came before")));
-    SAME(decluster_rewriter_push(rewriter, 0, other, sizeof other - 1), 0);
     SAME(decluster_rewriter_stop_pacing(rewriter), 0);
+    push(rewriter, 0, DATA(CHAT("Before\\n")));
+    SAME(decluster_rewriter_push(rewriter, 0, other, sizeof other - 1), 0);
     check_all(rewriter,
-              DATA(CHAT("This came before"))
+              DATA(CHAT("Before\\n"))
                   DATA("{\"choices\":[{\"index\":7,\"delta\":{\"content\":\"no\"}}]}")
                       DATA(CHAT("nor this")),
               DECLUSTER_VERDICT_TRUNCATED);
