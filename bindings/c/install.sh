@@ -18,6 +18,7 @@ PREFIX=$(from "$PREFIX" "$PWD")
 LIBDIR=$(from "${LIBDIR:-lib}" "$PREFIX")
 INCLUDEDIR=$(from "${INCLUDEDIR:-include}" "$PREFIX")
 DESTDIR=${DESTDIR:+$(from "$DESTDIR" "$PWD")}
+[ "$DESTDIR" != / ] || DESTDIR=
 lib=$DESTDIR$LIBDIR
 include=$DESTDIR$INCLUDEDIR
 cmake=$lib/cmake/decluster

@@ -135,7 +135,7 @@ static int show(struct stream *stream)
     while (!decluster_rewriter_poll(stream->rewriter, now(), &out, sizeof out)) {
         switch (out.type) {
         case DECLUSTER_OUTPUT_PIECE:
-            if (out.kind != kind)
+            if (out.seq > 0 && out.kind != kind)
                 fputs("\n\n", stdout); /* Between reasoning and answer. */
             kind = out.kind;
             fwrite(out.text, 1, out.text_length, stdout);
