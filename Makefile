@@ -99,7 +99,7 @@ bench-async: $(VENV)/.installed-overhead
 ## The C library: build it; put it with header, pkg-config file and CMake package under PREFIX; take it away again, given
 ## the same places; write the header anew from the sources. LIBDIR and INCLUDEDIR are absolute or below PREFIX
 ## (LIBDIR=lib/x86_64-linux-gnu); DESTDIR is a packager's, in front of all. What is built and newer than the sources is
-## not built again, so `sudo make install` needs no cargo after `make libdecluster`.
+## not built again, so `sudo make install` needs no cargo after `make libdecluster` (it must be told CARGO_TARGET_DIR, too).
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 INCLUDEDIR ?= include
