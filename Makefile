@@ -23,12 +23,17 @@ test: lint test-rust test-python test-c
 ## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost $(VENV)/.installed-clients
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
-	$(BIN)/pytest -m slow
+	tests/c/tools.sh valgrind
+	$(BIN)/pytest -m slow tests/python tests/c
 	$(MAKE) fuzz FUZZ_SECONDS=60
 
-## No text may cost the segmenter more than three times what prose does (marks and blanks 3.5): instructions, counted by valgrind.
+## Instructions, counted by valgrind: no text may cost the segmenter more than three times what prose does (marks and blanks
+## 3.5), and the way through the C library no more than 1.3 times the way from Rust.
 test-cost:
+	tests/c/tools.sh build-essential valgrind
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin segment_cost
+	$(MAKE) --silent install PREFIX='$(abspath $(TARGET))/prefix'
+	$(CARGO) run --locked --release --quiet -p decluster-benches --bin c_cost '$(abspath $(TARGET))/prefix'
 
 ## Fuzz each target for FUZZ_SECONDS. What is found lies in tests/fuzz/artifacts; what fails is fixed, and the smallest
 ## input that showed it goes into tests/fuzz/regressions. There is no unsafe code for a sanitizer to look at.

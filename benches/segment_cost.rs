@@ -8,7 +8,7 @@
 #![allow(clippy::disallowed_macros, reason = "a program that prints its report")]
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::{env, fs};
 
 use decluster::segment::{SegmentConfig, Segmenter};
@@ -16,6 +16,7 @@ use decluster::segment::{SegmentConfig, Segmenter};
 #[path = "../tests/segment/inputs.rs"]
 mod inputs;
 
+mod callgrind;
 use inputs::{INPUTS, Input, PROSE};
 
 type Error = Box<dyn std::error::Error>;
@@ -110,29 +111,9 @@ fn check(name: &str) -> Result<ExitCode, Error> {
 fn count(name: &str, folder: &Path) -> Result<Vec<f64>, Error> {
     const FUNCTION: &str = "segment_cost::segment";
     let output = folder.join("out");
-    let status = Command::new("valgrind")
-        .args(["--tool=callgrind", "--quiet"])
-        .arg(format!("--toggle-collect={FUNCTION}"))
-        .arg(format!("--dump-after={FUNCTION}"))
-        .arg(format!("--callgrind-out-file={}", output.display()))
-        .arg(env::current_exe()?)
-        .args([RUN, name])
-        .stderr(Stdio::inherit())
-        .status()
-        .map_err(|error| {
-            format!("valgrind, which is needed to count instructions, does not start: {error}")
-        })?;
-    if !status.success() {
-        return Err(format!("valgrind: {status}").into());
-    }
+    let dump = format!("--dump-after={FUNCTION}");
+    let command = [env::current_exe()?.into_os_string(), RUN.into(), name.into()];
+    callgrind::run(FUNCTION, &[&dump], &output, &command)?;
     let calls = chosen(name).count() * 2 * PUSHES.len();
-    (1..=calls).map(|call| summary(&output.with_extension(call.to_string()))).collect()
-}
-
-/// The total of one of callgrind's files.
-fn summary(file: &Path) -> Result<f64, Error> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("summary: "));
-    let total: f64 = line.ok_or("callgrind wrote no summary")?.trim().parse()?;
-    if total > 0.0 { Ok(total) } else { Err("callgrind counted nothing".into()) }
+    (1..=calls).map(|call| callgrind::summary(&output.with_extension(call.to_string()))).collect()
 }

@@ -85,11 +85,7 @@
  * stream's, so expect them; `FULL` asks to poll first; `PANIC` and `POISONED` are a defect of the
  * library; the rest is the caller's.
  */
-enum decluster_status
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_status {
     /** Done. */
     DECLUSTER_OK = 0,
     /** A pointer that must not be `NULL` is. */
@@ -131,21 +127,10 @@ enum decluster_status
     DECLUSTER_ERROR_PANIC = -16,
     /** An earlier call on this handle panicked. It can only be freed. */
     DECLUSTER_ERROR_POISONED = -17,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_status decluster_status;
-#else
-typedef int32_t decluster_status;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_status;
 
 /** What a parameter's number counts. */
-enum decluster_measure
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_measure {
     /** Nanoseconds. */
     DECLUSTER_MEASURE_NANOSECONDS = 0,
     /** LLM tokens. */
@@ -164,21 +149,10 @@ enum decluster_measure
     DECLUSTER_MEASURE_CHOICE = 7,
     /** 0 for no, 1 for yes. */
     DECLUSTER_MEASURE_SWITCH = 8,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_measure decluster_measure;
-#else
-typedef uint32_t decluster_measure;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_measure;
 
 /** What a poll gave: `type` of a `decluster_output`. */
-enum decluster_output_type
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_output_type {
     /** Nothing until there is input. */
     DECLUSTER_OUTPUT_NEED_INPUT = 0,
     /** Nothing before `at_ns` unless there is input; then something. */
@@ -221,40 +195,18 @@ enum decluster_output_type
     DECLUSTER_OUTPUT_COMMENT = 10,
     /** From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`. */
     DECLUSTER_OUTPUT_BLOCK = 11,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_output_type decluster_output_type;
-#else
-typedef uint32_t decluster_output_type;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_output_type;
 
 /** Which channel a text belongs to. */
-enum decluster_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_kind {
     /** The model's thinking, raw or summarised. */
     DECLUSTER_KIND_REASONING = 0,
     /** What the model says to the user; a refusal counts as output. */
     DECLUSTER_KIND_OUTPUT = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_kind decluster_kind;
-#else
-typedef uint32_t decluster_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_kind;
 
 /** How a block or a piece ends, best first. */
-enum decluster_boundary
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_boundary {
     /** An empty line. */
     DECLUSTER_BOUNDARY_PARAGRAPH = 0,
     /** A newline. */
@@ -267,22 +219,14 @@ enum decluster_boundary
     DECLUSTER_BOUNDARY_WORD = 4,
     /** Between two characters as the reader sees them. */
     DECLUSTER_BOUNDARY_GRAPHEME = 5,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_boundary decluster_boundary;
-#else
-typedef uint32_t decluster_boundary;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_boundary;
 
 /** How a stream ended. */
-enum decluster_verdict
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-    /** Not known: an engine, or a stream of no known dialect. */
+typedef enum decluster_verdict {
+    /**
+     * Not settled: an engine, a stream of no known dialect, or one that was dropped
+     * (`DECLUSTER_CANCEL_DROP`, a reasoning budget).
+     */
     DECLUSTER_VERDICT_NONE = 0,
     /** The provider said that this is the end. */
     DECLUSTER_VERDICT_COMPLETE = 1,
@@ -290,40 +234,18 @@ enum decluster_verdict
     DECLUSTER_VERDICT_FAILED = 2,
     /** It stopped without an end. */
     DECLUSTER_VERDICT_TRUNCATED = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_verdict decluster_verdict;
-#else
-typedef uint32_t decluster_verdict;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_verdict;
 
 /** How to cancel. */
-enum decluster_cancel
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_cancel {
     /** What is queued leaves at once, then it is finished. */
     DECLUSTER_CANCEL_FLUSH = 0,
     /** What is queued is forgotten. */
     DECLUSTER_CANCEL_DROP = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_cancel decluster_cancel;
-#else
-typedef uint32_t decluster_cancel;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_cancel;
 
 /** The form of a stream's events. */
-enum decluster_dialect
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_dialect {
     /** Not known; for a new rewriter: tell it from the first event. */
     DECLUSTER_DIALECT_UNKNOWN = 0,
     /** Chat completions, as `OpenAI` and many others send them. */
@@ -346,21 +268,10 @@ enum decluster_dialect
      * `response.reasoning.delta` and `response.output.delta` with counts (`delta_tokens`) or text.
      */
     DECLUSTER_DIALECT_INCIDENT = 9,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_dialect decluster_dialect;
-#else
-typedef uint32_t decluster_dialect;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_dialect;
 
 /** What a rewriter gives. */
-enum decluster_mode
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum decluster_mode {
     /**
      * The stream again: `DECLUSTER_OUTPUT_BYTES`, or `DECLUSTER_OUTPUT_OBJECT` where events are
      * pushed.
@@ -373,14 +284,7 @@ enum decluster_mode
      * `_RECLASSIFIED`.
      */
     DECLUSTER_MODE_PIECES_AND_EVENTS = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum decluster_mode decluster_mode;
-#else
-typedef uint32_t decluster_mode;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} decluster_mode;
 
 /**
  * Settings to make engines, rewriters, segmenters and decoders with. They copy what they need: a
@@ -405,10 +309,11 @@ typedef struct decluster_engine decluster_engine;
  * unchanged and unpaced. Memory is bounded by `max_queue_bytes` and one event.
  *
  * A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over
- * `max_event_bytes`), `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED`. It is told once: by the
- * push that shows it, or else by a poll, when all that came before it has left. The rewriter has
- * finished itself then. Stop reading the source, and poll on until `DECLUSTER_OUTPUT_FINISHED`:
- * what came before the fault still leaves.
+ * `max_event_bytes`), `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes
+ * unchanged) and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else
+ * by a poll, when all that came before it has left. The rewriter has finished itself then. Stop
+ * reading the source, and poll on until `DECLUSTER_OUTPUT_FINISHED`: what came before the fault
+ * still leaves.
  */
 typedef struct decluster_rewriter decluster_rewriter;
 
@@ -434,7 +339,7 @@ typedef struct decluster_parameter_info {
     uint64_t initial;
     /** What the number counts: a `decluster_measure`. */
     uint32_t measure;
-    /** 0. */
+    /** Reserved: 0. */
     uint32_t reserved;
     /** The name, the same in all languages. */
     const char *name;
@@ -495,7 +400,7 @@ typedef struct decluster_output {
     uint32_t terminated;
     /** A `decluster_verdict`. Byte 104. */
     uint32_t verdict;
-    /** 0. Byte 108. */
+    /** Reserved: 0. Byte 108. */
     uint32_t reserved;
     /** Text, data or bytes. Byte 112. */
     const char *text;
@@ -509,7 +414,7 @@ typedef struct decluster_output {
     const char *id;
     /** Its length in bytes. Byte 152. */
     size_t id_length;
-    /** 0. Bytes 160 to 191. */
+    /** Reserved: 0. Bytes 160 to 191. */
     uint64_t reserved_words[4];
 } decluster_output;
 
@@ -539,7 +444,7 @@ typedef struct decluster_stats {
     uint64_t max_delay_ns;
     /** Mean rate of release at the last plan, in tokens per second. */
     uint64_t rate;
-    /** 0. */
+    /** Reserved: 0. */
     uint64_t reserved_words[4];
 } decluster_stats;
 
@@ -861,9 +766,9 @@ int32_t decluster_parameter_find(const char *name);
  *
  * Errors: `NULL`, `TOO_SMALL`, `UNKNOWN_PARAMETER`; then `info` is as it was.
  */
-decluster_status decluster_parameter_describe(uint32_t parameter,
-                                              struct decluster_parameter_info *info,
-                                              size_t size);
+enum decluster_status decluster_parameter_describe(uint32_t parameter,
+                                                   struct decluster_parameter_info *info,
+                                                   size_t size);
 
 /**
  * The name of a choice, such as `word` for number 1 of `DECLUSTER_PARAMETER_UNIT`: a static string
@@ -879,7 +784,7 @@ const char *decluster_parameter_choice(uint32_t parameter,
  *
  * Errors: `NULL`, `PANIC`; then `config` is as it was.
  */
-decluster_status decluster_config_new(struct decluster_config **config);
+enum decluster_status decluster_config_new(struct decluster_config **config);
 
 /** Frees it; of `NULL` does nothing. */
 void decluster_config_free(struct decluster_config *config);
@@ -889,18 +794,18 @@ void decluster_config_free(struct decluster_config *config);
  *
  * Errors: `UNKNOWN_PARAMETER`, `OUT_OF_BOUNDS`, and those of every call; then nothing is changed.
  */
-decluster_status decluster_config_set(struct decluster_config *config,
-                                      uint32_t parameter,
-                                      uint64_t value);
+enum decluster_status decluster_config_set(struct decluster_config *config,
+                                           uint32_t parameter,
+                                           uint64_t value);
 
 /**
  * Tells the value of a parameter, in its unit.
  *
  * Errors: `UNKNOWN_PARAMETER`, and those of every call; then `value` is as it was.
  */
-decluster_status decluster_config_get(const struct decluster_config *config,
-                                      uint32_t parameter,
-                                      uint64_t *value);
+enum decluster_status decluster_config_get(const struct decluster_config *config,
+                                           uint32_t parameter,
+                                           uint64_t *value);
 
 /**
  * Sets all parameters to those of a preset, by its name (NUL-terminated); what was set before is
@@ -909,11 +814,11 @@ decluster_status decluster_config_get(const struct decluster_config *config,
  * Errors: `UNKNOWN_NAME` (its message lists those that there are), and those of every call; then
  * nothing is changed.
  */
-decluster_status decluster_config_preset(struct decluster_config *config,
-                                         const char *name);
+enum decluster_status decluster_config_preset(struct decluster_config *config,
+                                              const char *name);
 
 /** The same with a profile, which is settings published under a name. */
-decluster_status decluster_config_profile(struct decluster_config *config, const char *name);
+enum decluster_status decluster_config_profile(struct decluster_config *config, const char *name);
 
 /**
  * What the last call on it that failed said, with names and numbers, of those that take it without
@@ -930,9 +835,9 @@ const char *decluster_config_error(const struct decluster_config *config);
  *
  * Errors: `NULL`, `PANIC`, and of the config `BUSY`, `POISONED`; then `engine` is as it was.
  */
-decluster_status decluster_engine_new(const struct decluster_config *config,
-                                      uint64_t now_ns,
-                                      struct decluster_engine **engine);
+enum decluster_status decluster_engine_new(const struct decluster_config *config,
+                                           uint64_t now_ns,
+                                           struct decluster_engine **engine);
 
 /** Frees it; of `NULL` does nothing. */
 void decluster_engine_free(struct decluster_engine *engine);
@@ -948,13 +853,13 @@ void decluster_engine_free(struct decluster_engine *engine);
  * Errors: `BAD_ARGUMENT`, `BAD_UTF8`, `FULL`, `TOO_LARGE`, `TOO_MANY_CHOICES`, `FINISHED`, and
  * those of every call; then nothing was taken in.
  */
-decluster_status decluster_engine_push(struct decluster_engine *engine,
-                                       uint64_t now_ns,
-                                       uint32_t kind,
-                                       uint32_t index,
-                                       const char *text,
-                                       size_t length,
-                                       uint32_t tokens);
+enum decluster_status decluster_engine_push(struct decluster_engine *engine,
+                                            uint64_t now_ns,
+                                            uint32_t kind,
+                                            uint32_t index,
+                                            const char *text,
+                                            size_t length,
+                                            uint32_t tokens);
 
 /**
  * Queues a number of the caller's behind everything that has arrived; it comes back in its place as
@@ -963,17 +868,17 @@ decluster_status decluster_engine_push(struct decluster_engine *engine,
  *
  * Errors: `FULL`, `FINISHED`, and those of every call; then nothing was queued.
  */
-decluster_status decluster_engine_mark(struct decluster_engine *engine,
-                                       uint64_t now_ns,
-                                       uint64_t number,
-                                       uint32_t hurry);
+enum decluster_status decluster_engine_mark(struct decluster_engine *engine,
+                                            uint64_t now_ns,
+                                            uint64_t number,
+                                            uint32_t hurry);
 
 /**
  * What comes after this belongs to other blocks than what came before.
  *
  * Errors: those of every call.
  */
-decluster_status decluster_engine_end_block(struct decluster_engine *engine, uint64_t now_ns);
+enum decluster_status decluster_engine_end_block(struct decluster_engine *engine, uint64_t now_ns);
 
 /**
  * The stream starts again (a retry): queues `DECLUSTER_OUTPUT_RESTARTED` in its place and ends the
@@ -981,8 +886,8 @@ decluster_status decluster_engine_end_block(struct decluster_engine *engine, uin
  *
  * Errors: `FULL`, `FINISHED`, and those of every call; then nothing was queued.
  */
-decluster_status decluster_engine_begin_attempt(struct decluster_engine *engine,
-                                                uint64_t now_ns);
+enum decluster_status decluster_engine_begin_attempt(struct decluster_engine *engine,
+                                                     uint64_t now_ns);
 
 /**
  * No more input will come: what is queued leaves within `max_tail`, then
@@ -990,8 +895,8 @@ decluster_status decluster_engine_begin_attempt(struct decluster_engine *engine,
  *
  * Errors: those of every call.
  */
-decluster_status decluster_engine_finish(struct decluster_engine *engine,
-                                         uint64_t now_ns);
+enum decluster_status decluster_engine_finish(struct decluster_engine *engine,
+                                              uint64_t now_ns);
 
 /**
  * Stops pacing what is queued at present: it is due at once. (A character that may still grow is
@@ -999,14 +904,14 @@ decluster_status decluster_engine_finish(struct decluster_engine *engine,
  *
  * Errors: those of every call.
  */
-decluster_status decluster_engine_flush(struct decluster_engine *engine);
+enum decluster_status decluster_engine_flush(struct decluster_engine *engine);
 
 /**
  * Ends the stream early, as a `decluster_cancel` says; nothing more is taken in.
  *
  * Errors: `BAD_ARGUMENT`, and those of every call; then nothing was changed.
  */
-decluster_status decluster_engine_cancel(struct decluster_engine *engine, uint32_t how);
+enum decluster_status decluster_engine_cancel(struct decluster_engine *engine, uint32_t how);
 
 /**
  * What to do now. Call it until it gives `DECLUSTER_OUTPUT_WAIT`, `DECLUSTER_OUTPUT_NEED_INPUT` or
@@ -1019,10 +924,10 @@ decluster_status decluster_engine_cancel(struct decluster_engine *engine, uint32
  * Errors: `TOO_SMALL`, and those of every call; then `output` is as it was and nothing was
  * released.
  */
-decluster_status decluster_engine_poll(struct decluster_engine *engine,
-                                       uint64_t now_ns,
-                                       struct decluster_output *output,
-                                       size_t size);
+enum decluster_status decluster_engine_poll(struct decluster_engine *engine,
+                                            uint64_t now_ns,
+                                            struct decluster_output *output,
+                                            size_t size);
 
 /**
  * Whether the caller should go on reading its source: 1 or 0, or a negative status (those of every
@@ -1036,9 +941,9 @@ int32_t decluster_engine_wants_input(const struct decluster_engine *engine);
  *
  * Errors: `TOO_SMALL`, and those of every call; then `stats` is as it was.
  */
-decluster_status decluster_engine_stats(const struct decluster_engine *engine,
-                                        struct decluster_stats *stats,
-                                        size_t size);
+enum decluster_status decluster_engine_stats(const struct decluster_engine *engine,
+                                             struct decluster_stats *stats,
+                                             size_t size);
 
 /**
  * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
@@ -1055,11 +960,11 @@ const char *decluster_engine_error(const struct decluster_engine *engine);
  * Errors: `NULL`, `BAD_ARGUMENT`, `CONFLICT` (`unit = whole` with `DECLUSTER_MODE_STREAM`),
  * `PANIC`, and of the config `BUSY`, `POISONED`; then `rewriter` is as it was.
  */
-decluster_status decluster_rewriter_new(const struct decluster_config *config,
-                                        uint32_t dialect,
-                                        uint32_t mode,
-                                        uint64_t now_ns,
-                                        struct decluster_rewriter **rewriter);
+enum decluster_status decluster_rewriter_new(const struct decluster_config *config,
+                                             uint32_t dialect,
+                                             uint32_t mode,
+                                             uint64_t now_ns,
+                                             struct decluster_rewriter **rewriter);
 
 /** Frees it; of `NULL` does nothing. */
 void decluster_rewriter_free(struct decluster_rewriter *rewriter);
@@ -1070,10 +975,10 @@ void decluster_rewriter_free(struct decluster_rewriter *rewriter);
  * Errors: `FULL`, `FINISHED`, `MIXED`, and those of every call, then nothing was taken in; and
  * faults.
  */
-decluster_status decluster_rewriter_push(struct decluster_rewriter *rewriter,
-                                         uint64_t now_ns,
-                                         const char *bytes,
-                                         size_t length);
+enum decluster_status decluster_rewriter_push(struct decluster_rewriter *rewriter,
+                                              uint64_t now_ns,
+                                              const char *bytes,
+                                              size_t length);
 
 /**
  * Takes in one line, with or without its end, perhaps from a library that drops blank lines. Lines
@@ -1081,10 +986,10 @@ decluster_status decluster_rewriter_push(struct decluster_rewriter *rewriter,
  *
  * Errors: as `decluster_rewriter_push()`.
  */
-decluster_status decluster_rewriter_push_line(struct decluster_rewriter *rewriter,
-                                              uint64_t now_ns,
-                                              const char *line,
-                                              size_t length);
+enum decluster_status decluster_rewriter_push_line(struct decluster_rewriter *rewriter,
+                                                   uint64_t now_ns,
+                                                   const char *line,
+                                                   size_t length);
 
 /**
  * Takes in an event that was parsed already: its name (of `name_length` 0 if it has none) and its
@@ -1092,12 +997,12 @@ decluster_status decluster_rewriter_push_line(struct decluster_rewriter *rewrite
  *
  * Errors: as `decluster_rewriter_push()`, and `BAD_UTF8`.
  */
-decluster_status decluster_rewriter_push_event(struct decluster_rewriter *rewriter,
-                                               uint64_t now_ns,
-                                               const char *name,
-                                               size_t name_length,
-                                               const char *data,
-                                               size_t data_length);
+enum decluster_status decluster_rewriter_push_event(struct decluster_rewriter *rewriter,
+                                                    uint64_t now_ns,
+                                                    const char *name,
+                                                    size_t name_length,
+                                                    const char *data,
+                                                    size_t data_length);
 
 /**
  * No more input will come: what is queued leaves within `max_tail`, then
@@ -1105,29 +1010,29 @@ decluster_status decluster_rewriter_push_event(struct decluster_rewriter *rewrit
  *
  * Errors: those of every call.
  */
-decluster_status decluster_rewriter_finish(struct decluster_rewriter *rewriter,
-                                           uint64_t now_ns);
+enum decluster_status decluster_rewriter_finish(struct decluster_rewriter *rewriter,
+                                                uint64_t now_ns);
 
 /**
  * Stops pacing what is queued at present: it is due at once.
  *
  * Errors: those of every call.
  */
-decluster_status decluster_rewriter_flush(struct decluster_rewriter *rewriter);
+enum decluster_status decluster_rewriter_flush(struct decluster_rewriter *rewriter);
 
 /**
  * Stops pacing for good: what is queued and what still comes is due at once.
  *
  * Errors: those of every call.
  */
-decluster_status decluster_rewriter_stop_pacing(struct decluster_rewriter *rewriter);
+enum decluster_status decluster_rewriter_stop_pacing(struct decluster_rewriter *rewriter);
 
 /**
  * Ends the stream early, as a `decluster_cancel` says; nothing more is taken in.
  *
  * Errors: `BAD_ARGUMENT`, and those of every call; then nothing was changed.
  */
-decluster_status decluster_rewriter_cancel(struct decluster_rewriter *rewriter, uint32_t how);
+enum decluster_status decluster_rewriter_cancel(struct decluster_rewriter *rewriter, uint32_t how);
 
 /**
  * What to do now; as `decluster_engine_poll()`.
@@ -1135,10 +1040,10 @@ decluster_status decluster_rewriter_cancel(struct decluster_rewriter *rewriter, 
  * Errors: `TOO_SMALL`, and those of every call, then `output` is as it was and nothing was
  * released; and faults.
  */
-decluster_status decluster_rewriter_poll(struct decluster_rewriter *rewriter,
-                                         uint64_t now_ns,
-                                         struct decluster_output *output,
-                                         size_t size);
+enum decluster_status decluster_rewriter_poll(struct decluster_rewriter *rewriter,
+                                              uint64_t now_ns,
+                                              struct decluster_output *output,
+                                              size_t size);
 
 /**
  * Whether the caller should go on reading its source: 1 or 0, or a negative status (those of every
@@ -1151,9 +1056,9 @@ int32_t decluster_rewriter_wants_input(const struct decluster_rewriter *rewriter
  *
  * Errors: `TOO_SMALL`, and those of every call; then `stats` is as it was.
  */
-decluster_status decluster_rewriter_stats(const struct decluster_rewriter *rewriter,
-                                          struct decluster_stats *stats,
-                                          size_t size);
+enum decluster_status decluster_rewriter_stats(const struct decluster_rewriter *rewriter,
+                                               struct decluster_stats *stats,
+                                               size_t size);
 
 /**
  * The dialect, a `decluster_dialect`, or a negative status (those of every call).
@@ -1172,9 +1077,9 @@ int32_t decluster_rewriter_dialect(const struct decluster_rewriter *rewriter);
  *
  * Errors: those of every call; then `json` and `length` are as they were.
  */
-decluster_status decluster_rewriter_answer(struct decluster_rewriter *rewriter,
-                                           const char **json,
-                                           size_t *length);
+enum decluster_status decluster_rewriter_answer(struct decluster_rewriter *rewriter,
+                                                const char **json,
+                                                size_t *length);
 
 /**
  * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
@@ -1190,8 +1095,8 @@ const char *decluster_rewriter_error(const struct decluster_rewriter *rewriter);
  * Errors: `NULL`, `CONFLICT` (`segment = off`), `PANIC`, and of the config `BUSY`, `POISONED`; then
  * `segmenter` is as it was.
  */
-decluster_status decluster_segmenter_new(const struct decluster_config *config,
-                                         struct decluster_segmenter **segmenter);
+enum decluster_status decluster_segmenter_new(const struct decluster_config *config,
+                                              struct decluster_segmenter **segmenter);
 
 /** Frees it; of `NULL` does nothing. */
 void decluster_segmenter_free(struct decluster_segmenter *segmenter);
@@ -1203,16 +1108,16 @@ void decluster_segmenter_free(struct decluster_segmenter *segmenter);
  * Errors: `BAD_UTF8`, `FULL` (blocks of more than `max_queue_bytes` wait to be polled), `TOO_LARGE`
  * (more than `max_event_bytes` in one push), and those of every call; then nothing was taken in.
  */
-decluster_status decluster_segmenter_push(struct decluster_segmenter *segmenter,
-                                          const char *text,
-                                          size_t length);
+enum decluster_status decluster_segmenter_push(struct decluster_segmenter *segmenter,
+                                               const char *text,
+                                               size_t length);
 
 /**
  * The text ends here: what is left of it becomes a block. A second call changes nothing.
  *
  * Errors: those of every call.
  */
-decluster_status decluster_segmenter_finish(struct decluster_segmenter *segmenter);
+enum decluster_status decluster_segmenter_finish(struct decluster_segmenter *segmenter);
 
 /**
  * Makes what is held a block if a sentence or a line may end there, and does nothing otherwise: for
@@ -1221,7 +1126,7 @@ decluster_status decluster_segmenter_finish(struct decluster_segmenter *segmente
  *
  * Errors: those of every call.
  */
-decluster_status decluster_segmenter_flush(struct decluster_segmenter *segmenter);
+enum decluster_status decluster_segmenter_flush(struct decluster_segmenter *segmenter);
 
 /**
  * Gives the next block: `DECLUSTER_OUTPUT_BLOCK`, or if there is none
@@ -1230,9 +1135,9 @@ decluster_status decluster_segmenter_flush(struct decluster_segmenter *segmenter
  *
  * Errors: `TOO_SMALL`, and those of every call; then `output` is as it was and no block was taken.
  */
-decluster_status decluster_segmenter_poll(struct decluster_segmenter *segmenter,
-                                          struct decluster_output *output,
-                                          size_t size);
+enum decluster_status decluster_segmenter_poll(struct decluster_segmenter *segmenter,
+                                               struct decluster_output *output,
+                                               size_t size);
 
 /**
  * Gives the text that is in no block yet: it is the handle's, and valid until the next call on it
@@ -1240,9 +1145,9 @@ decluster_status decluster_segmenter_poll(struct decluster_segmenter *segmenter,
  *
  * Errors: those of every call; then `text` and `length` are as they were.
  */
-decluster_status decluster_segmenter_pending(const struct decluster_segmenter *segmenter,
-                                             const char **text,
-                                             size_t *length);
+enum decluster_status decluster_segmenter_pending(const struct decluster_segmenter *segmenter,
+                                                  const char **text,
+                                                  size_t *length);
 
 /**
  * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
@@ -1257,8 +1162,8 @@ const char *decluster_segmenter_error(const struct decluster_segmenter *segmente
  *
  * Errors: `NULL`, `PANIC`, and of the config `BUSY`, `POISONED`; then `sse` is as it was.
  */
-decluster_status decluster_sse_new(const struct decluster_config *config,
-                                   struct decluster_sse **sse);
+enum decluster_status decluster_sse_new(const struct decluster_config *config,
+                                        struct decluster_sse **sse);
 
 /** Frees it; of `NULL` does nothing. */
 void decluster_sse_free(struct decluster_sse *sse);
@@ -1269,9 +1174,9 @@ void decluster_sse_free(struct decluster_sse *sse);
  * Errors: `FULL` (more than `max_event_bytes` wait: poll first), `FINISHED`, and those of every
  * call; then nothing was taken in.
  */
-decluster_status decluster_sse_push(struct decluster_sse *sse,
-                                    const char *bytes,
-                                    size_t length);
+enum decluster_status decluster_sse_push(struct decluster_sse *sse,
+                                         const char *bytes,
+                                         size_t length);
 
 /**
  * The stream is at its end: an event without its blank line comes out with `terminated` 0. A second
@@ -1279,7 +1184,7 @@ decluster_status decluster_sse_push(struct decluster_sse *sse,
  *
  * Errors: those of every call.
  */
-decluster_status decluster_sse_finish(struct decluster_sse *sse);
+enum decluster_status decluster_sse_finish(struct decluster_sse *sse);
 
 /**
  * Gives the next event (`DECLUSTER_OUTPUT_EVENT`) or comment (`DECLUSTER_OUTPUT_COMMENT`), or if
@@ -1290,9 +1195,9 @@ decluster_status decluster_sse_finish(struct decluster_sse *sse);
  * and `TOO_LARGE`, once, after all events before the one that exceeds `max_event_bytes`: then the
  * decoder is at its end.
  */
-decluster_status decluster_sse_poll(struct decluster_sse *sse,
-                                    struct decluster_output *output,
-                                    size_t size);
+enum decluster_status decluster_sse_poll(struct decluster_sse *sse,
+                                         struct decluster_output *output,
+                                         size_t size);
 
 /**
  * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.

@@ -5,30 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from vectors import (
+    VECTORS,
+    Arrivals,
+    calls,
+    expected,
+    made_traces,
+    needs,
+    recorded_traces,
+    unquoted,
+)
 
 import decluster
 from decluster import FINISHED, NEED_INPUT, Engine, Event, Mark, Piece, Wait, _core
 
-VECTORS = Path(__file__).parents[1] / "vectors"
-SHARED = Path(__file__).parents[2] / ".." / "shared"
 TABLE = {parameter.name: parameter for parameter in decluster.PARAMETERS}
-Arrivals = list[tuple[int, int]]
-
-
-def needs(folder: Path, made_by: str = "") -> None:
-    if not folder.exists():
-        pytest.skip(f"{folder} is absent{made_by}")
-
-
-def unquoted(text: str) -> str:
-    """The text between the quotes that it begins and ends with."""
-    assert text[0] == text[-1] == '"'
-    escapes = {"n": "\n", "r": "\r", "\\": "\\"}
-    characters = iter(text[1:-1])
-    return "".join(escapes[next(characters)] if c == "\\" else c for c in characters)
 
 
 def in_units_of_python(name: str, value: int) -> object:
@@ -109,10 +102,7 @@ def described(now: int, item: object) -> str:
 
 
 def test_calls_give_the_same_as_in_rust() -> None:
-    needs(VECTORS / "calls", "; `make vectors` makes it")
-    files = sorted((VECTORS / "calls").glob("*.txt"))
-    assert len(files) >= 12
-    for file in files:
+    for file in calls():
         replay = Replay()
         lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         for number, line in enumerate(lines, 1):
@@ -161,12 +151,6 @@ def tokens() -> list[str]:
     return [unquoted(line) for line in lines.removesuffix("\n").split("\n")]
 
 
-def expected(name: str) -> Iterator[tuple[str, str, str]]:
-    for line in (VECTORS / "schedules" / name).read_text().splitlines():
-        trace, unit, digest = line.split(" ")
-        yield trace, unit, digest
-
-
 def test_the_text_is_laid_by_the_same_rule(tokens: list[str]) -> None:
     text = (VECTORS / "text.txt").read_bytes().decode()
     assert "".join(tokens) == text
@@ -175,12 +159,8 @@ def test_the_text_is_laid_by_the_same_rule(tokens: list[str]) -> None:
 
 
 def test_made_traces_have_the_schedules_of_rust(tokens: list[str]) -> None:
-    traces: dict[str, Arrivals] = {}
-    for line in (VECTORS / "schedules" / "traces.txt").read_text().splitlines():
-        name, *arrivals = line.split(" ")
-        pairs = (arrival.split(":") for arrival in arrivals)
-        traces[name] = [(int(at), int(count)) for at, count in pairs]
-    wanted = list(expected("made.txt"))
+    traces = made_traces()
+    wanted = list(expected("schedules/made.txt"))
     assert len(wanted) == 2 * len(traces) == 240
     wrong = [
         (trace, unit)
@@ -190,25 +170,9 @@ def test_made_traces_have_the_schedules_of_rust(tokens: list[str]) -> None:
     assert wrong == []
 
 
-def recorded(line: str) -> Arrivals:
-    """A line of a trace file, with time counted from the first token, cut after 40 s."""
-    trace = json.loads(line)
-    start = trace["t_ms"][0]
-    times = [int((ms - start) / 1e3 * 1e9 + 0.5) for ms in trace["t_ms"]]
-    arrivals = [(at, count) for at, count in zip(times, trace["tokens"], strict=True) if count]
-    first = arrivals[0][0]
-    return [(at - first, count) for at, count in arrivals if at - first <= 40_000_000_000]
-
-
 def test_recorded_traces_have_the_schedules_of_rust(tokens: list[str]) -> None:
-    needs(SHARED / "traces")
-    found: dict[str, Arrivals] = {}
-    for file in sorted((SHARED / "traces").glob("*.jsonl")):
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            arrivals = recorded(line)
-            if sum(count for _, count in arrivals) >= 60:
-                found[f"{file.name}:{number}"] = arrivals
-    wanted = list(expected("recorded.txt"))
+    found = recorded_traces()
+    wanted = list(expected("schedules/recorded.txt"))
     assert {trace for trace, _, _ in wanted} == set(found)
     wrong = [
         (trace, unit)

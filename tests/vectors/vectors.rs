@@ -9,10 +9,12 @@ use std::path::PathBuf;
 
 use decluster::Config;
 use decluster_score::{Trace, engine, lay, recorded, synthetic};
-use decluster_tests::{repo_root, shared, skipped};
+use decluster_tests::{captures, repo_root, shared, skipped};
 use sha2::{Digest, Sha256};
 
 mod calls;
+mod rewriter;
+mod streams;
 
 #[test]
 fn calls_give_what_they_gave() {
@@ -56,6 +58,35 @@ fn recorded_traces_have_the_schedules_they_had() {
     same("schedules/recorded.txt", &hashes(named));
 }
 
+#[test]
+fn streams_are_rewritten_as_they_were() {
+    for vector in rewriter::all(&text()) {
+        same(&format!("rewriter/{}.txt", vector.name), &vector.play());
+    }
+}
+
+#[test]
+fn recorded_streams_are_rewritten_as_they_were() {
+    let Some(folder) = shared("captures") else { return };
+    let entries = fs::read_dir(folder).expect("a folder of captures").flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut dialects: Vec<_> = folders.map(|f| f.file_name().into_string()).collect();
+    dialects.sort();
+    let mut lines = String::new();
+    for capture in dialects.iter().flatten().flat_map(|dialect| captures(dialect)) {
+        for (mode, giving, unit) in [
+            ("block", rewriter::Mode::Stream, 0),
+            ("word", rewriter::Mode::Stream, 1),
+            ("pieces", rewriter::Mode::PiecesAndEvents, 0),
+        ] {
+            let played = rewriter::recorded(&capture.name, &capture.bytes, giving, unit).play();
+            let out = played.split_inclusive('\n').filter(|line| line.starts_with('<'));
+            let _ = writeln!(lines, "{} {mode} {}", capture.name, hex(&out.collect::<String>()));
+        }
+    }
+    same("rewriter/recorded.txt", &lines);
+}
+
 /// The made traces, with a name of one word.
 fn made() -> Vec<(String, Trace)> {
     let named =
@@ -86,7 +117,12 @@ fn hash(run: &engine::Run) -> String {
     for p in &run.pieces {
         let _ = writeln!(schedule, "{} {} {} {} {}", p.at.0, p.bytes, p.tokens, p.block, p.part);
     }
-    Sha256::digest(schedule).iter().fold(String::new(), |mut hex, byte| {
+    hex(&schedule)
+}
+
+/// SHA-256.
+fn hex(text: &str) -> String {
+    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

@@ -15,7 +15,7 @@ pub struct decluster_config(Handle<Config>);
 opaque!(decluster_config, Config);
 
 /// What a parameter's number counts.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_measure {
     /// Nanoseconds.
@@ -50,7 +50,7 @@ pub struct decluster_parameter_info {
     pub initial: u64,
     /// What the number counts: a `decluster_measure`.
     pub measure: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
     /// The name, the same in all languages.
     pub name: *const c_char,

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// A type whose pointers C holds.
 pub(crate) trait Opaque {
-    type Value;
+    /// Handles may move between threads.
+    type Value: Send;
 
     fn wrap(handle: Handle<Self::Value>) -> Self;
     fn handle(&self) -> &Handle<Self::Value>;
@@ -117,13 +118,16 @@ pub(crate) unsafe fn message<H: Opaque>(handle: *const H) -> *const c_char {
     handle.map_or(text(DECLUSTER_ERROR_NULL).as_ptr(), |handle| handle.handle().message())
 }
 
-/// Frees what [`give`] gave. A panic on the way is the end of it.
+/// Frees what [`give`] gave; a panic on the way is the end of it. What another thread is using is leaked: that is misuse,
+/// but not worth a crash.
 ///
 /// # Safety
-/// `handle` is `NULL` or was given and not freed, and no call on it is going on.
+/// `handle` is `NULL` or was given and not freed.
 pub(crate) unsafe fn free<H: Opaque>(handle: *mut H) {
-    if !handle.is_null() {
-        // SAFETY: the caller says so.
+    // SAFETY: the caller says so.
+    let used = unsafe { handle.as_ref() };
+    if used.is_some_and(|handle| handle.handle().enter() != Err(DECLUSTER_ERROR_BUSY)) {
+        // SAFETY: the caller says so, and nobody gets in any more.
         let handle = unsafe { Box::from_raw(handle) };
         let _ = catch(|| drop(handle));
     }
@@ -170,36 +174,20 @@ impl<T> Handle<T> {
     }
 
     fn call(&self, act: impl FnOnce(&mut T) -> Outcome) -> decluster_status {
-        if let Err(status) = self.enter() {
-            return status;
-        }
-        // SAFETY: whoever moves the state from FREE to BUSY is alone until it is moved back.
-        let (value, message) = unsafe { (&mut *self.value.get(), &mut *self.message.get()) };
-        let (state, status) = match catch(|| act(value)) {
-            Ok(Ok(())) => (FREE, DECLUSTER_OK),
-            Ok(Err(refusal)) => {
-                *message = c_string(&refusal.message);
-                (FREE, refusal.status)
-            }
-            Err(panicked) => {
-                *message = c_string(&panicked);
-                (POISONED, DECLUSTER_ERROR_PANIC)
-            }
-        };
-        self.state.store(state, Ordering::Release);
-        status
+        let done = self.alone(|value| {
+            // SAFETY: nobody else has it meanwhile.
+            act(unsafe { &mut *value }).map_err(|refusal| {
+                // SAFETY: as before.
+                unsafe { *self.message.get() = c_string(&refusal.message) };
+                refusal.status
+            })
+        });
+        done.and_then(|done| done).err().unwrap_or(DECLUSTER_OK)
     }
 
     fn look<R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, decluster_status> {
-        self.enter()?;
-        // SAFETY: as in `call`.
-        let value = unsafe { &*self.value.get() };
-        let (state, read) = match catch(|| read(value)) {
-            Ok(read) => (FREE, Ok(read)),
-            Err(_) => (POISONED, Err(DECLUSTER_ERROR_PANIC)),
-        };
-        self.state.store(state, Ordering::Release);
-        read
+        // SAFETY: nobody else has it meanwhile.
+        self.alone(|value| read(unsafe { &*value }))
     }
 
     fn message(&self) -> *const c_char {
@@ -207,12 +195,29 @@ impl<T> Handle<T> {
         if entered == Err(DECLUSTER_ERROR_BUSY) {
             return text(DECLUSTER_ERROR_BUSY).as_ptr();
         }
-        // SAFETY: as in `call`; nobody writes to a poisoned one any more.
+        // SAFETY: nobody else has it meanwhile; nobody writes to a poisoned one any more.
         let message = unsafe { (*self.message.get()).as_ptr() };
         if entered.is_ok() {
             self.state.store(FREE, Ordering::Release);
         }
         message
+    }
+
+    /// Does it while nobody else has value or message: whoever moves the state from FREE to BUSY is alone until it is
+    /// moved back.
+    fn alone<R>(&self, act: impl FnOnce(*mut T) -> R) -> Result<R, decluster_status> {
+        self.enter()?;
+        let done = catch(|| act(self.value.get()));
+        let (state, done) = match done {
+            Ok(done) => (FREE, Ok(done)),
+            Err(panicked) => {
+                // SAFETY: as said above.
+                unsafe { *self.message.get() = c_string(&panicked) };
+                (POISONED, Err(DECLUSTER_ERROR_PANIC))
+            }
+        };
+        self.state.store(state, Ordering::Release);
+        done
     }
 
     fn enter(&self) -> Result<(), decluster_status> {
@@ -240,7 +245,10 @@ fn catch<R>(act: impl FnOnce() -> R) -> Result<R, String> {
         act()
     }));
     INSIDE.set(false);
-    done.map_err(|payload| NOTED.take().unwrap_or_else(|| said(&*payload)))
+    done.map_err(|payload| {
+        let noted = NOTED.try_with(RefCell::take).ok().flatten();
+        noted.unwrap_or_else(|| said(&*payload))
+    })
 }
 
 /// The library prints nothing, not even its own panics. The hook is that of its own copy of Rust's runtime.
@@ -252,7 +260,8 @@ fn keep_quiet() {
         }
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         let note = format!("panicked{}: {}", place.unwrap_or_default(), said(panic.payload()));
-        NOTED.set(Some(note));
+        // A thread that ends has none of it left.
+        let _ = NOTED.try_with(|noted| noted.replace(Some(note)));
     }));
 }
 

@@ -8,7 +8,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 /// What a poll gave: `type` of a `decluster_output`.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_output_type {
     /// Nothing until there is input.
@@ -42,7 +42,7 @@ pub enum decluster_output_type {
 }
 
 /// Which channel a text belongs to.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_kind {
     /// The model's thinking, raw or summarised.
@@ -52,7 +52,7 @@ pub enum decluster_kind {
 }
 
 /// How a block or a piece ends, best first.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_boundary {
     /// An empty line.
@@ -70,10 +70,11 @@ pub enum decluster_boundary {
 }
 
 /// How a stream ended.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_verdict {
-    /// Not known: an engine, or a stream of no known dialect.
+    /// Not settled: an engine, a stream of no known dialect, or one that was dropped (`DECLUSTER_CANCEL_DROP`, a reasoning
+    /// budget).
     DECLUSTER_VERDICT_NONE = 0,
     /// The provider said that this is the end.
     DECLUSTER_VERDICT_COMPLETE = 1,
@@ -84,7 +85,7 @@ pub enum decluster_verdict {
 }
 
 /// How to cancel.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_cancel {
     /// What is queued leaves at once, then it is finished.
@@ -139,7 +140,7 @@ pub struct decluster_output {
     pub terminated: u32,
     /// A `decluster_verdict`. Byte 104.
     pub verdict: u32,
-    /// 0. Byte 108.
+    /// Reserved: 0. Byte 108.
     pub reserved: u32,
     /// Text, data or bytes. Byte 112.
     pub text: *const c_char,
@@ -153,7 +154,7 @@ pub struct decluster_output {
     pub id: *const c_char,
     /// Its length in bytes. Byte 152.
     pub id_length: usize,
-    /// 0. Bytes 160 to 191.
+    /// Reserved: 0. Bytes 160 to 191.
     pub reserved_words: [u64; 4],
 }
 
@@ -185,7 +186,7 @@ pub struct decluster_stats {
     pub max_delay_ns: u64,
     /// Mean rate of release at the last plan, in tokens per second.
     pub rate: u64,
-    /// 0.
+    /// Reserved: 0.
     pub reserved_words: [u64; 4],
 }
 

@@ -21,7 +21,7 @@ use std::ffi::c_char;
 /// and one event.
 ///
 /// A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over `max_event_bytes`),
-/// `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else by a poll, when all that
+/// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged) and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else by a poll, when all that
 /// came before it has left. The rewriter has finished itself then. Stop reading the source, and poll on until
 /// `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
 pub struct decluster_rewriter(Handle<Rewriting>);
@@ -29,7 +29,7 @@ pub struct decluster_rewriter(Handle<Rewriting>);
 opaque!(decluster_rewriter, Rewriting);
 
 /// The form of a stream's events.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_dialect {
     /// Not known; for a new rewriter: tell it from the first event.
@@ -55,7 +55,7 @@ pub enum decluster_dialect {
 }
 
 /// What a rewriter gives.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_mode {
     /// The stream again: `DECLUSTER_OUTPUT_BYTES`, or `DECLUSTER_OUTPUT_OBJECT` where events are pushed.

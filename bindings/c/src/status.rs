@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char};
 ///
 /// Whose fault it is: `TOO_LARGE`, `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED` are the stream's, so expect
 /// them; `FULL` asks to poll first; `PANIC` and `POISONED` are a defect of the library; the rest is the caller's.
-#[repr(i32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum decluster_status {
     /// Done.

@@ -1,0 +1,293 @@
+/*
+ * Calls in any order with anything in them, but for pointers that lie: `random SEED CALLS`. Whatever
+ * comes, a refused call writes nothing, no handle is poisoned, and a finished one gets to its end in
+ * a bounded number of polls.
+ */
+
+#include <decluster.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state;
+
+/* splitmix64 */
+static uint64_t bits(void) {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static uint64_t below(uint64_t end) {
+    return bits() % end;
+}
+
+/* Mostly small, now and then anything. */
+static uint64_t number(uint64_t usual) {
+    return below(50) ? below(usual) : bits();
+}
+
+static void fail(const char *what) {
+    fprintf(stderr, "random: %s\n", what);
+    exit(1);
+}
+
+static uint64_t clock;
+
+/* A clock that mostly goes on a little, sometimes leaps, and sometimes runs backwards. */
+static uint64_t now(void) {
+    uint64_t on = below(40) ? below(5000000u) : below(3000000000u);
+    if (!below(2000)) clock = bits();
+    else if (!below(200)) clock -= below(clock + (clock < UINT64_MAX)) / 1000;
+    else clock = on < UINT64_MAX - clock ? clock + on : UINT64_MAX;
+    return clock;
+}
+
+static const char *const BYTES[] = {
+    "",
+    "One thing. ",
+    " and another, of 3.50 euros; then",
+    "\n\n",
+    "\xc3\xa9\xe7\x84\xb6\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
+    "\xc3",
+    "\xff\xfe",
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"It runs out. Then it is",
+    " handed out again.\"}}]}\n\n",
+    "data: {\"choices\":[{\"index\":1,\"delta\":{\"reasoning_content\":\"Let me think.\"}}]}\n\n",
+    "data: {\"type\":\"response.output_text.delta\",\"sequence_number\":7,\"delta\":\"word \"}\n\n",
+    ": ping\n\n",
+    "event: error\ndata: {\"error\":{\"message\":\"no\"}}\n\n",
+    "data: [DONE]\n\n",
+    "id: 5\nretry: 10\ndata: x\r\n\r\n",
+    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"parsed \"}}]}",
+    "<think>quoth ",
+    "</think>",
+    "```c\nint x;\n```\n",
+};
+
+static char large[5000];
+
+static const char *some_bytes(size_t *length) {
+    if (!below(100)) {
+        *length = below(sizeof large);
+        return large;
+    }
+    const char *bytes = BYTES[below(sizeof BYTES / sizeof *BYTES)];
+    *length = strlen(bytes);
+    if (!below(30)) *length = below(*length + 1);
+    return below(300) ? bytes : NULL;
+}
+
+static int is_known(int32_t status) {
+    return status <= DECLUSTER_OK && status >= DECLUSTER_ERROR_MIXED - 2 &&
+           status != DECLUSTER_ERROR_BUSY && status != DECLUSTER_ERROR_PANIC;
+}
+
+static void check(int32_t status, const char *message) {
+    if (!is_known(status)) {
+        fprintf(stderr, "random: status %d: %s: %s\n", (int)status, decluster_status_text(status),
+                message);
+        exit(1);
+    }
+}
+
+/* Polls, and sees to it that what is refused writes nothing. */
+static int32_t take(int which, void *handle, decluster_output *out) {
+    static const decluster_output untouched = {.type = 77, .number = 0x5555555555555555u};
+    size_t size = below(40) ? sizeof *out : below(sizeof *out + 10);
+    decluster_output *to = below(200) ? out : NULL;
+    int32_t status;
+    *out = untouched;
+    if (which == 0) status = decluster_engine_poll(handle, now(), to, size);
+    else if (which == 1) status = decluster_rewriter_poll(handle, now(), to, size);
+    else if (which == 2) status = decluster_segmenter_poll(handle, to, size);
+    else status = decluster_sse_poll(handle, to, size);
+    if (status != DECLUSTER_OK && memcmp(out, &untouched, sizeof *out) != 0) {
+        fail("a refused poll has written");
+    }
+    if (status == DECLUSTER_OK) {
+        /* Reads all of it, so that a sanitizer sees what is not there. */
+        unsigned sum = 0;
+        for (size_t i = 0; i < out->text_length; i++) sum += (unsigned char)out->text[i];
+        for (size_t i = 0; i < out->name_length; i++) sum += (unsigned char)out->name[i];
+        for (size_t i = 0; i < out->id_length; i++) sum += (unsigned char)out->id[i];
+        if (sum == 1) fail("no text adds up to this");
+        if (out->type > DECLUSTER_OUTPUT_BLOCK) fail("an output of no known type");
+    }
+    return status;
+}
+
+static void drain(int which, void *handle) {
+    decluster_output out;
+    for (long polls = 0; polls < 3000000; polls++) {
+        if (take(which, handle, &out) != DECLUSTER_OK) continue;
+        if (out.type == DECLUSTER_OUTPUT_FINISHED) return;
+        if (out.type == DECLUSTER_OUTPUT_WAIT && clock < out.at_ns) clock = out.at_ns;
+    }
+    fail("a finished handle does not get to its end");
+}
+
+static decluster_config *settings(void) {
+    decluster_config *config = NULL;
+    if (!below(8)) return NULL;
+    check(decluster_config_new(&config), "");
+    for (uint64_t i = below(6); i > 0; i--) {
+        decluster_parameter_info info;
+        uint32_t parameter = (uint32_t)number(decluster_parameter_count() + 1);
+        uint64_t value = bits();
+        if (!decluster_parameter_describe(parameter, &info, sizeof info) && below(9)) {
+            value = info.min + below(info.max - info.min + 1);
+            if (below(2)) value = info.min;
+        }
+        check(decluster_config_set(config, parameter, value), decluster_config_error(config));
+    }
+    if (!below(9)) check(decluster_config_preset(config, below(2) ? "steady" : "none"), "");
+    return config;
+}
+
+static void engine(long calls) {
+    decluster_config *config = settings();
+    decluster_engine *engine = NULL;
+    decluster_output out;
+    decluster_stats stats;
+    check(decluster_engine_new(config, now(), &engine), "");
+    decluster_config_free(config);
+    while (calls-- > 0) {
+        size_t length;
+        const char *text = some_bytes(&length);
+        int32_t status = DECLUSTER_OK;
+        switch (below(14)) {
+        case 0: case 1: case 2: case 3: case 4:
+            status = decluster_engine_push(engine, now(), (uint32_t)number(2), (uint32_t)number(3),
+                                           text, length, (uint32_t)(below(9) ? 0 : number(100)));
+            break;
+        case 5: status = decluster_engine_mark(engine, now(), bits(), (uint32_t)below(2)); break;
+        case 6: status = decluster_engine_end_block(engine, now()); break;
+        case 7: status = below(9) ? 0 : decluster_engine_begin_attempt(engine, now()); break;
+        case 8: status = decluster_engine_flush(engine); break;
+        case 9: status = decluster_engine_stats(engine, &stats, sizeof stats); break;
+        case 10: status = decluster_engine_wants_input(engine) < 0 ? -16 : 0; break;
+        case 11: if (!below(200)) status = decluster_engine_finish(engine, now()); break;
+        case 12:
+            if (!below(200)) status = decluster_engine_cancel(engine, (uint32_t)number(3));
+            break;
+        default: status = take(0, engine, &out); break;
+        }
+        check(status, decluster_engine_error(engine));
+    }
+    check(decluster_engine_finish(engine, now()), decluster_engine_error(engine));
+    drain(0, engine);
+    decluster_engine_free(engine);
+}
+
+static void rewriter(long calls) {
+    decluster_config *config = settings();
+    decluster_rewriter *rewriter = NULL;
+    decluster_output out;
+    decluster_stats stats;
+    uint32_t dialect = below(3) ? 0 : (uint32_t)number(10), mode = (uint32_t)number(3);
+    int32_t made = decluster_rewriter_new(config, dialect, mode, now(), &rewriter);
+    uint64_t way = below(4);
+    check(made, "");
+    decluster_config_free(config);
+    if (made != DECLUSTER_OK) {
+        if (rewriter) fail("a refused rewriter was given");
+        return;
+    }
+    while (calls-- > 0) {
+        size_t length, name_length;
+        const char *bytes = some_bytes(&length), *name = some_bytes(&name_length), *json;
+        int32_t status = DECLUSTER_OK;
+        switch (below(10)) {
+        case 0: case 1: case 2: case 3:
+            if (way == 0) status = decluster_rewriter_push_line(rewriter, now(), bytes, length);
+            else if (way == 1) {
+                status = decluster_rewriter_push_event(rewriter, now(), name, name_length, bytes,
+                                                       length);
+            } else status = decluster_rewriter_push(rewriter, now(), bytes, length);
+            if (!below(500)) way = below(4);
+            break;
+        case 4: if (!below(9)) status = decluster_rewriter_flush(rewriter); break;
+        case 5: if (!below(300)) status = decluster_rewriter_stop_pacing(rewriter); break;
+        case 6: status = decluster_rewriter_stats(rewriter, &stats, sizeof stats); break;
+        case 7:
+            status = decluster_rewriter_answer(rewriter, &json, &length);
+            if (status == DECLUSTER_OK && (json[0] != '{' || json[length - 1] != '}')) {
+                fail("an answer that is no object");
+            }
+            break;
+        case 8:
+            if (!below(300)) status = decluster_rewriter_cancel(rewriter, (uint32_t)number(3));
+            if (decluster_rewriter_dialect(rewriter) < 0) fail("a dialect that is none");
+            break;
+        default: status = take(1, rewriter, &out); break;
+        }
+        check(status, decluster_rewriter_error(rewriter));
+    }
+    check(decluster_rewriter_finish(rewriter, now()), decluster_rewriter_error(rewriter));
+    drain(1, rewriter);
+    decluster_rewriter_free(rewriter);
+}
+
+static void segmenter(long calls) {
+    decluster_config *config = settings();
+    decluster_segmenter *segmenter = NULL;
+    decluster_output out;
+    int32_t made = decluster_segmenter_new(config, &segmenter);
+    check(made, "");
+    decluster_config_free(config);
+    if (made != DECLUSTER_OK) return;
+    while (calls-- > 0) {
+        size_t length;
+        const char *text = some_bytes(&length);
+        int32_t status = DECLUSTER_OK;
+        switch (below(8)) {
+        case 0: case 1: case 2: case 3:
+            status = decluster_segmenter_push(segmenter, text, length);
+            break;
+        case 4: if (!below(20)) status = decluster_segmenter_flush(segmenter); break;
+        case 5: if (!below(90)) status = decluster_segmenter_finish(segmenter); break;
+        case 6: status = decluster_segmenter_pending(segmenter, &text, &length); break;
+        default: status = take(2, segmenter, &out); break;
+        }
+        check(status, decluster_segmenter_error(segmenter));
+    }
+    check(decluster_segmenter_finish(segmenter), decluster_segmenter_error(segmenter));
+    drain(2, segmenter);
+    decluster_segmenter_free(segmenter);
+}
+
+static void sse(long calls) {
+    decluster_config *config = settings();
+    decluster_sse *sse = NULL;
+    decluster_output out;
+    check(decluster_sse_new(config, &sse), "");
+    decluster_config_free(config);
+    while (calls-- > 0) {
+        size_t length;
+        const char *bytes = some_bytes(&length);
+        int32_t status = below(3) ? decluster_sse_push(sse, bytes, length) : take(3, sse, &out);
+        check(status, decluster_sse_error(sse));
+    }
+    check(decluster_sse_finish(sse), decluster_sse_error(sse));
+    drain(3, sse);
+    decluster_sse_free(sse);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) fail("usage: random SEED CALLS");
+    state = strtoull(argv[1], NULL, 10);
+    memset(large, 'x', sizeof large);
+    for (long left = strtol(argv[2], NULL, 10); left > 0;) {
+        long calls = 1 + (long)below(3000);
+        left -= calls;
+        switch (below(4)) {
+        case 0: engine(calls); break;
+        case 1: rewriter(calls); break;
+        case 2: segmenter(calls); break;
+        default: sse(calls); break;
+        }
+    }
+    return 0;
+}
