@@ -11,7 +11,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings/python -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install header clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install uninstall header clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -101,23 +101,32 @@ bench-python: $(VENV)/.installed-overhead
 bench-async: $(VENV)/.installed-overhead
 	$(BIN)/python benches/async_streams.py --write benches/README.md
 
-## The C library: build it; put it with header, pkg-config file and CMake package under PREFIX (DESTDIR in front, for
-## packagers); take it away again; write the header anew from the sources.
+## The C library: build it; put it with header, pkg-config file and CMake package under PREFIX; take it away again, given
+## the same places; write the header anew from the sources. LIBDIR and INCLUDEDIR are absolute or below PREFIX
+## (LIBDIR=lib/x86_64-linux-gnu); DESTDIR is a packager's, in front of all. What is built and newer than the sources is
+## not built again, so `sudo make install` needs no cargo after `make libdecluster` (it must be told CARGO_TARGET_DIR, too).
 PREFIX ?= /usr/local
-LIBDIR ?= $(PREFIX)/lib
-INCLUDEDIR ?= $(PREFIX)/include
+LIBDIR ?= lib
+INCLUDEDIR ?= include
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 ABI := $(shell sed -n 's/.*DECLUSTER_ABI_VERSION: u32 = \(.*\);/\1/p' bindings/c/src/version.rs)
-libdecluster:
-	$(CARGO) build --locked --release --quiet -p decluster-c
+LIBRARY_SOURCES := Cargo.toml Cargo.lock $(shell find crates/decluster bindings/c -name '*.rs' -o -name Cargo.toml)
+# Make parts words at blanks.
+BLANK := $(subst ,, )
+LIBRARY := $(subst $(BLANK),\ ,$(TARGET))/release/libdecluster.so
+INSTALL = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' DESTDIR='$(DESTDIR)' \
+	VERSION='$(VERSION)' ABI='$(ABI)' BUILT='$(TARGET)/release' bindings/c/install.sh
+libdecluster: $(LIBRARY)
 
-install: libdecluster
-	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(LIBDIR)'
-	install -m 644 include/decluster.h '$(DESTDIR)$(INCLUDEDIR)'
-	install -m 644 '$(TARGET)/release/libdecluster.a' '$(DESTDIR)$(LIBDIR)'
-	install -m 755 '$(TARGET)/release/libdecluster.so' '$(DESTDIR)$(LIBDIR)/libdecluster.so.$(VERSION)'
-	ln -sf libdecluster.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libdecluster.so.$(ABI)'
-	ln -sf libdecluster.so.$(ABI) '$(DESTDIR)$(LIBDIR)/libdecluster.so'
+$(LIBRARY): $(LIBRARY_SOURCES)
+	$(CARGO) build --locked --release --quiet -p decluster-c
+	touch '$(TARGET)/release/libdecluster.so'
+
+install: $(LIBRARY)
+	$(INSTALL) install
+
+uninstall:
+	$(INSTALL) uninstall
 
 header:
 	UPDATE_HEADER=1 $(CARGO) test --locked --quiet -p decluster-c --test header

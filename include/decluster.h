@@ -52,6 +52,9 @@
  * on). A defect of the library never crosses into the caller: the call returns PANIC, and the
  * handle POISONED from then on. Only where memory runs out does the library end the process.
  *
+ * Backpressure. Read the source while `wants_input` is 1, which every output says. Memory is
+ * bounded all the same: who pushes regardless is told FULL before long, and nothing is lost.
+ *
  * Threads. A handle may be used by any thread, and by one at a time: a call while another thread is
  * in one on the same handle returns BUSY and does nothing, so a lock is the caller's to hold.
  * Handles do not share anything; functions without one may be called at any time. Nothing is read
@@ -230,7 +233,7 @@ typedef enum decluster_verdict {
     DECLUSTER_VERDICT_NONE = 0,
     /** The provider said that this is the end. */
     DECLUSTER_VERDICT_COMPLETE = 1,
-    /** The provider reported an error. */
+    /** The provider reported an error, or sent what is no stream. */
     DECLUSTER_VERDICT_FAILED = 2,
     /** It stopped without an end. */
     DECLUSTER_VERDICT_TRUNCATED = 3,
@@ -311,9 +314,9 @@ typedef struct decluster_engine decluster_engine;
  * A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over
  * `max_event_bytes`), `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes
  * unchanged) and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else
- * by a poll, when all that came before it has left. The rewriter has finished itself then. Stop
- * reading the source, and poll on until `DECLUSTER_OUTPUT_FINISHED`: what came before the fault
- * still leaves.
+ * by a poll, when all that came before it has left, in place of `DECLUSTER_OUTPUT_FINISHED`. The
+ * rewriter has finished itself then. Stop reading the source, and poll on until
+ * `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
  */
 typedef struct decluster_rewriter decluster_rewriter;
 

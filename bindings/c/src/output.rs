@@ -78,7 +78,7 @@ pub enum decluster_verdict {
     DECLUSTER_VERDICT_NONE = 0,
     /// The provider said that this is the end.
     DECLUSTER_VERDICT_COMPLETE = 1,
-    /// The provider reported an error.
+    /// The provider reported an error, or sent what is no stream.
     DECLUSTER_VERDICT_FAILED = 2,
     /// It stopped without an end.
     DECLUSTER_VERDICT_TRUNCATED = 3,

@@ -21,9 +21,10 @@ use std::ffi::c_char;
 /// and one event.
 ///
 /// A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over `max_event_bytes`),
-/// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged) and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else by a poll, when all that
-/// came before it has left. The rewriter has finished itself then. Stop reading the source, and poll on until
-/// `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
+/// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged) and
+/// `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else by a poll, when all that came before it
+/// has left, in place of `DECLUSTER_OUTPUT_FINISHED`. The rewriter has finished itself then. Stop reading the source, and
+/// poll on until `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
 pub struct decluster_rewriter(Handle<Rewriting>);
 
 opaque!(decluster_rewriter, Rewriting);
