@@ -56,16 +56,15 @@ def test_header_and_programs_compile_without_a_warning(
 
 
 @pytest.mark.parametrize(("compiler", "standard"), C + CXX)
-def test_the_header_alone_compiles_without_stricter_warnings(
+def test_the_header_alone_is_clean_under_stricter_warnings(
     installed: Installed, tmp_path: Path, compiler: str, standard: str
 ) -> None:
     alone = tmp_path / ("alone.cpp" if "++" in compiler else "alone.c")
     alone.write_text("#include <decluster.h>\n#include <decluster.h>\n")
-    # As it is included by name: what a compiler finds in a system's directory it does not warn of.
-    include = ("-iquote", ROOT / "include", f"-I{installed.prefix / 'include'}")
+    include = f"-I{installed.prefix / 'include'}"
     stricter = ["-Wconversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-Wredundant-decls"]
     stricter += ["-Wold-style-cast"] if "++" in compiler else ["-Wstrict-prototypes"]
-    run(compiler, f"-std={standard}", *STRICT, *stricter, "-fsyntax-only", *include, alone)
+    run(compiler, f"-std={standard}", *STRICT, *stricter, "-fsyntax-only", include, alone)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -13,6 +13,8 @@
 #![allow(clippy::enum_glob_use, reason = "the names of C's enumerators hold that of their enum")]
 #![allow(missing_debug_implementations, reason = "handles are opaque")]
 
+#[cfg(test)]
+mod abi_tests;
 mod answer;
 mod argument;
 mod handle;
