@@ -1,8 +1,8 @@
 /*
- * Every function that takes a handle, by number, with arguments that are fine: for the tests of what
- * holds for all of them. Which was called is said through `called`; what it gave is a status (or a
- * number that is not negative). 1 stands for "there are no more". `_new()`, `_free()` and `_error()`
- * are not among them.
+ * Every function that takes a handle, by number, with arguments that are fine: for the tests of
+ * what holds for all of them. Which was called is said through `called`; what it gave is a status
+ * (or a number that is not negative). 1 stands for "there are no more". `_new()`, `_free()` and
+ * `_error()` are not among them.
  */
 #ifndef CALLS_H
 #define CALLS_H

@@ -31,8 +31,8 @@ static decluster_output polled(decluster_engine *engine, uint64_t now) {
     return out;
 }
 
-/* Polls until nothing is left to wait for; the clock leaps to what is next. Collects the text, and what
- * else comes as `<type number>`; gives the time at its end. */
+/* Polls until nothing is left to wait for; the clock leaps to what is next. Collects the text,
+ * and what else comes as `<type number>`; gives the time at its end. */
 static uint64_t take(decluster_engine *engine, uint64_t now, struct journal *text) {
     int turn;
     for (turn = 0; turn < MANY; turn++) {
@@ -131,7 +131,7 @@ static void fields_that_a_type_does_not_list_are_0(void) {
     unsigned seen = 0;
     int turn;
     uint64_t now = 0;
-    SAME(decluster_engine_push(engine, 5, DECLUSTER_KIND_OUTPUT, 1, "A few words. And m", 18, 0), 0);
+    push(engine, 5, "A few words. And m");
     SAME(decluster_engine_mark(engine, 5, 77, 0), 0);
     SAME(decluster_engine_begin_attempt(engine, 5), 0);
     for (turn = 0; turn < 100; turn++) {
@@ -150,7 +150,7 @@ static void fields_that_a_type_does_not_list_are_0(void) {
 static void a_wait_is_kept_until_it_is_over(void) {
     decluster_engine *engine = engine_of(NULL);
     decluster_output wait, out;
-    push(engine, 0, "The first leaves at once. The second one is held back a little, as is its rest");
+    push(engine, 0, "The first leaves at once. The second is held back a little, as is its rest");
     do {
         wait = polled(engine, 0);
     } while (wait.type == DECLUSTER_OUTPUT_PIECE);

@@ -415,8 +415,8 @@ static void take_rewriter(decluster_rewriter *rewriter, uint64_t until, struct j
 }
 
 static void use_rewriter(int misused, int by_events, uint32_t how, struct journal *journal) {
-    static const char event[] = "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"It is learned, "
-                                "as ever. Then it goes on: slowly, \"}}]}";
+    static const char event[] = "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\""
+                                "It is learned, as ever. Then it goes on: slowly, \"}}]}";
     static const char bytes[] = DELTA("It is learned, as ever. Then it goes on: slowly, ");
     decluster_config *config = small_config();
     decluster_rewriter *rewriter;

@@ -1,6 +1,6 @@
 /*
- * A panic inside the library, which the hook of the tests brings about, stops at its border: the call
- * says PANIC, the handle is POISONED from then on and can be freed, and all else goes on.
+ * A panic inside the library, which the hook of the tests brings about, stops at its border: the
+ * call says PANIC, the handle is POISONED from then on and can be freed, and all else goes on.
  */
 #include "calls.h"
 

@@ -101,7 +101,7 @@ static void a_block_says_what_it_is(void) {
 static void sentences_are_cut_at_sentences_and_lines_alone(void) {
     static const char text[] =
         "A long sentence, with many commas, and with clauses; it goes on, and on, and on, so that "
-        "any other way to cut would have cut it, somewhere, for it is too long to be shown at once. "
+        "any other way to cut would have cut it, somewhere, for it is too long to show at once. "
         "A short one. ";
     struct journal sentences = {NULL, 0, 0}, semantic = {NULL, 0, 0};
     decluster_segmenter *segmenter = segmenter_with(DECLUSTER_SEGMENT_SENTENCES);

@@ -183,8 +183,9 @@ static void what_is_too_large_is_told_once_behind_what_came_before(void) {
     decluster_sse_free(sse);
 }
 
-/* Around the bound, whether the end of an event comes with it, later or not at all: a decoder that says
- * that it is full has something to give or says TOO_LARGE, and it takes more when it says so. */
+/* Around the bound, whether the end of an event comes with it, later or not at all: a decoder
+ * that says that it is full has something to give or says TOO_LARGE, and it takes more when it
+ * says so. */
 static void a_decoder_is_never_stuck_at_its_bound(void) {
     static const char *const ends[] = {"", "\n", "\n\n", "\r", "\r\n", "\r\n\r\n", "\n: c\n\n"};
     char bytes[1100];

@@ -87,9 +87,9 @@ static int is_over(struct job *job) {
     return over;
 }
 
-/* Calls every function while another thread is in a long call: all say BUSY and do nothing, so that the
- * call goes on and ends well. The other thread may be through before, if this one had to wait for the
- * processor: then once more, with a new handle. */
+/* Calls every function while another thread is in a long call: all say BUSY and do nothing, so
+ * that the call goes on and ends well. The other thread may be through before, if this one had
+ * to wait for the processor: then once more, with a new handle. */
 #define BUSY(kind, make)                                                                     \
     do {                                                                                     \
         int round, all = 0;                                                                  \
@@ -182,7 +182,8 @@ static void *push_one(void *given) {
     decluster_output out;
     int turn;
     uint64_t now = relay->now;
-    if (decluster_engine_push(relay->engine, now, DECLUSTER_KIND_OUTPUT, 0, text, strlen(text), 0)) {
+    size_t length = strlen(text);
+    if (decluster_engine_push(relay->engine, now, DECLUSTER_KIND_OUTPUT, 0, text, length, 0)) {
         return NULL;
     }
     for (turn = 0; turn < 1000; turn++) {
@@ -300,8 +301,8 @@ static void handles_do_not_disturb_each_other(void) {
 
 int main(void) {
 #ifdef THREAD_SANITIZER
-    /* Rust's `OnceLock`, which holds the names, comes compiled, so that the sanitizer does not see how
-     * it orders what it does. */
+    /* Rust's `OnceLock`, which holds the names, comes compiled, so that the sanitizer does not
+     * see how it orders what it does. */
     CHECK(decluster_parameter_choice(0, 0) != NULL);
 #endif
     /* First, so that the library is first used by several threads at once. */
