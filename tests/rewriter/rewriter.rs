@@ -447,6 +447,29 @@ fn events_without_data_take_room_too() {
 }
 
 #[test]
+fn intake_is_bounded_without_pacing_too() {
+    let mut rewriter = open(&small());
+    let mut now = Nanos::ZERO;
+    rewriter.stop_pacing();
+    let one = delta("Some words. ");
+    let mut pushed = 0;
+    while rewriter.wants_input() {
+        rewriter.push(now, one.as_bytes()).unwrap();
+        pushed += 1;
+        assert!(pushed < 10_000, "without an end");
+    }
+    while rewriter.push(now, one.as_bytes()).is_ok() {
+        pushed += 1;
+        assert!(pushed < 10_000, "without an end");
+    }
+    let out = take_all(&mut rewriter, &mut now);
+    // All but a character that may still grow.
+    assert!(now <= Nanos::from_millis(100), "{now}");
+    assert!(rewriter.wants_input());
+    assert_eq!(read([&out[..]], None).text(0, Kind::Output), "Some words. ".repeat(pushed));
+}
+
+#[test]
 fn a_choice_too_many_passes_as_it_is() {
     let config = Config::default().with("max_choices", 1).unwrap();
     let stream = event(

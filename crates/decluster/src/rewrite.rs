@@ -274,7 +274,7 @@ impl Rewriter {
 
     /// Whether the caller should go on reading its source.
     pub fn wants_input(&self) -> bool {
-        !self.ending && (self.flushing || (!self.behind && self.has_room()))
+        !self.ending && !self.behind && self.has_room()
     }
 
     /// What ended the stream, if it was not its end: an event over the cap, too many choices, more reasoning than may
@@ -424,7 +424,7 @@ impl Rewriter {
     fn pump(&mut self, now: Nanos) {
         self.behind = false;
         while !self.ended {
-            if !self.has_room() && !self.flushing {
+            if !self.has_room() {
                 self.behind = self.ending || self.decoder.buffered() > 0;
                 return;
             }
