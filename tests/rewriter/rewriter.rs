@@ -419,6 +419,56 @@ fn a_caller_that_asks_first_is_never_refused() {
     assert!(read([&out[..]], None).texts == read([whole.as_bytes()], None).texts);
 }
 
+/// How many events of this name and data it takes before it is full.
+fn fill(rewriter: &mut Rewriter, name: &str, data: &str) -> usize {
+    let mut refused = || rewriter.push_event(Nanos::ZERO, name, data).err();
+    let (pushed, refusal) = (0..10_000).find_map(|n| Some((n, refused()?))).unwrap();
+    assert!(matches!(refusal, RewriterError::Full { .. }), "{refusal}");
+    pushed
+}
+
+#[test]
+fn names_of_events_take_room_too() {
+    let mut rewriter = open(&small());
+    let name = "n".repeat(1_000);
+    let pushed = fill(&mut rewriter, &name, "{}");
+    rewriter.finish(Nanos::ZERO);
+    let mut given = 0;
+    while let Rewritten::Object { name: told, .. } = rewriter.poll(Nanos::ZERO) {
+        assert_eq!(told, name);
+        given += 1;
+    }
+    assert_eq!(given, pushed);
+}
+
+#[test]
+fn events_without_data_take_room_too() {
+    fill(&mut open(&small()), "n", "");
+}
+
+#[test]
+fn intake_is_bounded_without_pacing_too() {
+    let mut rewriter = open(&small());
+    let mut now = Nanos::ZERO;
+    rewriter.stop_pacing();
+    let one = delta("Some words. ");
+    let mut pushed = 0;
+    while rewriter.wants_input() {
+        rewriter.push(now, one.as_bytes()).unwrap();
+        pushed += 1;
+        assert!(pushed < 10_000, "without an end");
+    }
+    while rewriter.push(now, one.as_bytes()).is_ok() {
+        pushed += 1;
+        assert!(pushed < 10_000, "without an end");
+    }
+    let out = take_all(&mut rewriter, &mut now);
+    // All but a character that may still grow.
+    assert!(now <= Nanos::from_millis(100), "{now}");
+    assert!(rewriter.wants_input());
+    assert_eq!(read([&out[..]], None).text(0, Kind::Output), "Some words. ".repeat(pushed));
+}
+
 #[test]
 fn a_choice_too_many_passes_as_it_is() {
     let config = Config::default().with("max_choices", 1).unwrap();

@@ -237,14 +237,15 @@ fn text(status: decluster_status) -> &'static CStr {
 /// Runs it; of a panic gives what it said and where.
 fn catch<R>(act: impl FnOnce() -> R) -> Result<R, String> {
     QUIET.call_once(keep_quiet);
-    INSIDE.set(true);
+    // A call within a call, as for the config of a new engine, leaves the outer one inside.
+    let nested = INSIDE.replace(true);
     // What a panic leaves behind is looked at by nobody: its handle is poisoned.
     let done = panic::catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "test-hook")]
         crate::test_hook::panic_if_asked();
         act()
     }));
-    INSIDE.set(false);
+    INSIDE.set(nested);
     done.map_err(|payload| {
         let noted = NOTED.try_with(RefCell::take).ok().flatten();
         noted.unwrap_or_else(|| said(&*payload))
@@ -282,4 +283,20 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     /// What its last panic said.
     static NOTED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_within_a_call_leaves_the_outer_one_quiet() {
+        let within = catch(|| {
+            let inner: Result<(), _> = catch(|| panic!("first"));
+            assert!(inner.is_err_and(|told| told.ends_with("first")));
+            INSIDE.get()
+        });
+        assert_eq!(within, Ok(true));
+        assert!(!INSIDE.get());
+    }
 }

@@ -107,7 +107,7 @@ impl Frames {
         let taken = !self.ended && self.takes_events();
         if taken {
             self.mode = Mode::Objects;
-            self.objects.bytes += data.len();
+            self.objects.bytes += size(name, data);
             self.objects.queue.push_back((name.to_owned(), data.to_owned()));
         }
         taken
@@ -220,7 +220,7 @@ impl Frames {
     fn object(&mut self) -> Result<Option<Frame<'_>>, TooLarge> {
         let Some(event) = self.objects.queue.pop_front() else { return Ok(None) };
         let (name, data) = self.objects.current.insert(event);
-        if data.len() > self.limit {
+        if name.len() + data.len() > self.limit {
             self.ended = true;
             self.objects.queue.clear();
             self.objects.bytes = 0;
@@ -228,7 +228,7 @@ impl Frames {
         }
         let form = Form::Object(self.objects.next);
         self.objects.next += 1;
-        self.objects.bytes -= data.len();
+        self.objects.bytes -= size(name, data);
         self.given += data.len() as u64;
         let event = Event {
             name: if name.is_empty() { MESSAGE } else { name },
@@ -367,6 +367,13 @@ struct Objects {
     /// The number of the next one.
     next: u64,
 }
+
+/// What an event takes in the queue, even one without data.
+fn size(name: &str, data: &str) -> usize {
+    name.len() + data.len() + OVERHEAD
+}
+
+const OVERHEAD: usize = 48;
 
 /// What the beginning of the input shows.
 enum Look {

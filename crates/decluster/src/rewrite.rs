@@ -223,7 +223,7 @@ impl Rewriter {
     /// # Errors
     /// As [`Rewriter::push`].
     pub fn push_event(&mut self, now: Nanos, name: &str, data: &str) -> Result<(), RewriterError> {
-        self.check(data.len(), self.decoder.takes_events())?;
+        self.check(name.len() + data.len(), self.decoder.takes_events())?;
         self.decoder.push_event(name, data);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
@@ -274,7 +274,7 @@ impl Rewriter {
 
     /// Whether the caller should go on reading its source.
     pub fn wants_input(&self) -> bool {
-        !self.ending && (self.flushing || (!self.behind && self.has_room()))
+        !self.ending && !self.behind && self.has_room()
     }
 
     /// What ended the stream, if it was not its end: an event over the cap, too many choices, more reasoning than may
@@ -424,7 +424,7 @@ impl Rewriter {
     fn pump(&mut self, now: Nanos) {
         self.behind = false;
         while !self.ended {
-            if !self.has_room() && !self.flushing {
+            if !self.has_room() {
                 self.behind = self.ending || self.decoder.buffered() > 0;
                 return;
             }
@@ -551,19 +551,15 @@ struct UrgentFrame {
 impl Urgent {
     fn push(&mut self, frame: &Frame<'_>) {
         let raw = frame.kept();
-        self.bytes += raw.len() + URGENT_OVERHEAD;
         let event = frame.event.as_ref().filter(|_| matches!(frame.form, Form::Object(_)));
-        self.frames.push_back(UrgentFrame {
-            raw,
-            form: frame.form,
-            led: frame.led,
-            name: event.map_or(String::new(), |event| event.name.to_owned()),
-        });
+        let name = event.map_or(String::new(), |event| event.name.to_owned());
+        self.bytes += raw.len() + name.len() + URGENT_OVERHEAD;
+        self.frames.push_back(UrgentFrame { raw, form: frame.form, led: frame.led, name });
     }
 
     fn pop(&mut self) -> Option<UrgentFrame> {
         let frame = self.frames.pop_front()?;
-        self.bytes -= frame.raw.len() + URGENT_OVERHEAD;
+        self.bytes -= frame.raw.len() + frame.name.len() + URGENT_OVERHEAD;
         Some(frame)
     }
 }

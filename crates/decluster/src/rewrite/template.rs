@@ -253,7 +253,7 @@ impl Templates {
         let named = self.options.pieces || matches!(frame.form, Form::Object(_));
         let name = frame.event.as_ref().filter(|_| named).map_or("", |event| event.name);
         let raw = frame.kept();
-        self.bytes += raw.len() + OVERHEAD;
+        self.bytes += raw.len() + name.len() + OVERHEAD;
         self.slots.push_back(Slot {
             raw,
             data,
@@ -496,7 +496,7 @@ impl Templates {
                 self.texts.pop_front();
                 self.first_text += 1;
             }
-            self.bytes -= slot.raw.len() + OVERHEAD;
+            self.bytes -= slot.raw.len() + slot.name.len() + OVERHEAD;
             self.slots.pop_front();
             self.first_slot += 1;
         }
