@@ -1,5 +1,6 @@
 /*
  * decluster: the clustered stream of a reasoning model, as a steady flow.
+ * SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Reasoning models stream in clusters: a hundred tokens within milliseconds, then a second or more
  * of nothing. This library takes what a provider sends, cuts its text into sentences, clauses and
@@ -7,8 +8,8 @@
  * later than `max_delay` (1.5 s) after it arrived.
  *
  * It has no socket, no thread, no timer, no callback and no clock: bytes and the time go in, and
- * what is to be done now comes out. This is the whole of it, for a stream that comes in at
- * descriptor 0 and leaves at descriptor 1:
+ * what is to be done now comes out. A sketch of the loop, for a stream that comes in at descriptor 0
+ * and leaves at descriptor 1:
  *
  *     decluster_rewriter *rewriter;
  *     decluster_output out;
@@ -34,7 +35,7 @@
  *
  * There are four kinds of handles. A `decluster_rewriter` takes a provider's stream and gives the
  * same stream, re-cut and paced (or its text alone). A `decluster_engine` takes text and gives
- * pieces of it, for who decodes the stream himself. A `decluster_segmenter` cuts text without
+ * pieces of it, for callers that decode the stream themselves. A `decluster_segmenter` cuts text without
  * pacing it, a `decluster_sse` decodes event streams. A `decluster_config` holds settings for them.
  *
  * Ownership. What a `_new()` function gives belongs to the caller, who gives it back to the
@@ -42,7 +43,8 @@
  * is copied. What comes out (text in an output, JSON, pending text) belongs to the handle and is
  * valid until the next call that takes the handle without `const`. Text that goes in or comes out
  * is a pointer and a length, without a NUL; the pointer may be NULL where the length is 0. Names,
- * messages and versions end with a NUL. Outputs need not be aligned.
+ * messages and versions end with a NUL. A buffer that a foreign language
+ * passes for an output need not be aligned.
  *
  * Errors. A call returns 0 (`DECLUSTER_OK`) or a negative status. After one that takes the handle
  * without `const`, the `_error()` function of the handle tells what was wrong, with names and
@@ -50,15 +52,17 @@
  * stream are the exception, and are said with the rewriter. Besides what a function names, every
  * call on a handle may return NULL, BUSY, PANIC and POISONED (in full `DECLUSTER_ERROR_NULL` and so
  * on). A defect of the library never crosses into the caller: the call returns PANIC, and the
- * handle POISONED from then on. Only where memory runs out does the library end the process.
+ * handle POISONED from then on. Only where memory runs out does the library end the
+ * process, with a line on stderr, as Rust does.
  *
  * Backpressure. Read the source while `wants_input` is 1, which every output says. Memory is
  * bounded all the same: who pushes regardless is told FULL before long, and nothing is lost.
  *
- * Threads. A handle may be used by any thread, and by one at a time: a call while another thread is
- * in one on the same handle returns BUSY and does nothing, so a lock is the caller's to hold.
- * Handles do not share anything; functions without one may be called at any time. Nothing is read
- * from the environment and nothing is printed.
+ * Threads. A handle may be used by any thread. Calls that take it with `const` may go on at the same
+ * time (many threads may make engines from one config); any other call must be alone on its handle,
+ * or is told BUSY and does nothing, so a lock is the caller's to hold. Handles share nothing;
+ * functions without one may be called at any time, also after fork(). Nothing is read from the
+ * environment and nothing is printed.
  *
  * Time. `now_ns` is the caller's: nanoseconds of one monotonic clock for each handle
  * (`clock_gettime(CLOCK_MONOTONIC)`), from any beginning. A clock that runs backwards stands still.
@@ -74,6 +78,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/** The version of this header; `decluster_version()` tells that of the library. */
+#define DECLUSTER_VERSION "0.1.0"
+#define DECLUSTER_VERSION_MAJOR 0
+#define DECLUSTER_VERSION_MINOR 1
+#define DECLUSTER_VERSION_PATCH 0
+
 
 /**
  * The version of the binary interface. A change that could break a program that was compiled before
@@ -94,7 +105,8 @@ typedef enum decluster_status {
     /** A pointer that must not be `NULL` is. */
     DECLUSTER_ERROR_NULL = -1,
     /**
-     * A number that stands for a choice (a kind, a dialect, a mode, how to cancel) is none of them.
+     * An argument is none that there can be: a kind, a dialect, a mode, how to cancel, a length, a
+     * value's text.
      */
     DECLUSTER_ERROR_BAD_ARGUMENT = -2,
     /** There is no parameter of this number. */
@@ -165,8 +177,8 @@ typedef enum decluster_output_type {
      */
     DECLUSTER_OUTPUT_FINISHED = 2,
     /**
-     * Text to show now: `text`, `kind`, `index`, `seq`, `block`, `part`, `boundary`, `ends_block`,
-     * `tokens`, `origin`, `arrived_ns`.
+     * Text to show now (none where a delta was a token count alone): `text`, `kind`, `index`,
+     * `seq`, `block`, `part`, `boundary`, `ends_block`, `tokens`, `origin`, `arrived_ns`.
      */
     DECLUSTER_OUTPUT_PIECE = 3,
     /** A mark whose turn has come; `number` is that which was given. */
@@ -183,18 +195,21 @@ typedef enum decluster_output_type {
     /** From a rewriter: bytes of a valid stream of the same dialect, in `text`. */
     DECLUSTER_OUTPUT_BYTES = 7,
     /**
-     * From a rewriter that was given events: `name` and data (`text`) of an event. `number` says
-     * which of those that were pushed it is, from 0 (one that was cut has it several times, of
-     * several that were joined it is the last); `changed` whether its data is other than that which
-     * was pushed. Events with numbers below `done` will not come any more.
+     * From a rewriter that was given events: `name` (`message` if it had none) and data (`text`) of
+     * an event. `number` says which of those that were pushed it is, from 0 (one that was cut has
+     * it several times, of several that were joined it is the last); `changed` whether its data is
+     * other than that which was pushed. Events with numbers below `done` will not come any more.
      */
     DECLUSTER_OUTPUT_OBJECT = 8,
     /**
      * An event that is not text, with `name` (`message` if it had none) and data (`text`). From an
-     * event stream decoder also `id`, `retry_ms` and `terminated`.
+     * event stream decoder, which gives all events, also `terminated`.
      */
     DECLUSTER_OUTPUT_EVENT = 9,
-    /** From an event stream decoder: comment lines, as they came, in `text`. */
+    /**
+     * From an event stream decoder: in `text` lines that are no event, among them a comment,
+     * without the line ends around them.
+     */
     DECLUSTER_OUTPUT_COMMENT = 10,
     /** From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`. */
     DECLUSTER_OUTPUT_BLOCK = 11,
@@ -309,14 +324,16 @@ typedef struct decluster_engine decluster_engine;
  *
  * Events with text are cut or joined where blocks end; everything else passes unchanged and keeps
  * its place, but for comments and pings, which go at once. A stream of no known dialect passes
- * unchanged and unpaced. Memory is bounded by `max_queue_bytes` and one event.
+ * unchanged and unpaced. Memory is bounded by `max_queue_bytes`, one event and one push.
+ *
+ * It is finished by `decluster_rewriter_finish()` alone: that the provider said `[DONE]` does not
+ * tell that nothing more comes.
  *
  * A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over
  * `max_event_bytes`), `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes
- * unchanged) and `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else
- * by a poll, when all that came before it has left, in place of `DECLUSTER_OUTPUT_FINISHED`. The
- * rewriter has finished itself then. Stop reading the source, and poll on until
- * `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
+ * unchanged) and `REASONING_BUDGET_EXCEEDED`. The rewriter then finishes itself: stop reading the
+ * source, and poll on until `DECLUSTER_OUTPUT_FINISHED`. It is told once. If a push tells it, what
+ * came before still leaves; if a poll does, all of that has left.
  */
 typedef struct decluster_rewriter decluster_rewriter;
 
@@ -375,7 +392,10 @@ typedef struct decluster_output {
     uint32_t ends_block;
     /** Estimate of its LLM tokens. Byte 28. */
     uint32_t tokens;
-    /** Numbers pieces, marks and events in the order they leave, from 0. Byte 32. */
+    /**
+     * Number of the piece among all that leaves, from 0; marks and events take one each, too. Byte
+     * 32.
+     */
     uint64_t seq;
     /** Number of the block within its choice, from 0. Byte 40. */
     uint64_t block;
@@ -392,7 +412,8 @@ typedef struct decluster_output {
     /** Events below this number will not come any more. Byte 80. */
     uint64_t done;
     /**
-     * The reconnection time that an event states, in milliseconds; -1 if it states none. Byte 88.
+     * From an event stream decoder, in every output: the reconnection time in force, in
+     * milliseconds; -1 if none was stated. Byte 88.
      */
     int64_t retry_ms;
     /** 1 if the data is not what was pushed, else 0. Byte 96. */
@@ -413,7 +434,10 @@ typedef struct decluster_output {
     const char *name;
     /** Its length in bytes. Byte 136. */
     size_t name_length;
-    /** The last event id in force. Byte 144. */
+    /**
+     * From an event stream decoder, in every output: the last event id in force, empty if there is
+     * none. Byte 144.
+     */
     const char *id;
     /** Its length in bytes. Byte 152. */
     size_t id_length;
@@ -451,6 +475,35 @@ typedef struct decluster_stats {
     uint64_t reserved_words[4];
 } decluster_stats;
 
+/**
+ * What an answer cost in tokens, in one meaning for all providers. What the provider does not say
+ * is -1.
+ */
+typedef struct decluster_tokens {
+    /** All tokens of the input: also those that were read from a cache or written to one. */
+    int64_t input;
+    /** Of the input, those that were read from a cache. */
+    int64_t cached_input;
+    /** Of the input, those that were written to a cache. */
+    int64_t cache_write;
+    /**
+     * All tokens of the output: also those of the reasoning, whatever the provider's own count
+     * holds.
+     */
+    int64_t output;
+    /**
+     * Of the output, those of the reasoning. May exceed the output by a little: some count the two
+     * in different ways.
+     */
+    int64_t reasoning;
+    /** Of the output, what is no reasoning; not below 0. */
+    int64_t visible;
+    /** What the answer cost, where the provider says so: in 10^-12 dollars. */
+    int64_t cost_picodollars;
+    /** Reserved: 0. */
+    uint64_t reserved_words[3];
+} decluster_tokens;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -472,6 +525,12 @@ const char *decluster_version(void);
  */
 const char *decluster_status_text(int32_t status);
 
+/**
+ * Whether a status is a fault, an error of the stream rather than of the caller (see
+ * `decluster_rewriter`): 1 or 0.
+ */
+int32_t decluster_status_is_fault(int32_t status);
+
 /* ---- Parameters ---- */
 
 /**
@@ -485,7 +544,7 @@ const char *decluster_status_text(int32_t status);
  * Profiles, for `decluster_config_profile()`. `codex-low-latency`: First text within 45 ms of its
  * arrival, then balanced: the defaults, under the published name.
  */
-enum decluster_parameter {
+typedef enum decluster_parameter {
     /**
      * What is released at once: `block` whole semantic blocks, cut at a word only against a stall
      * or a deadline; `word` a word or two (`quantum`); `whole` complete blocks only, even beyond
@@ -505,7 +564,7 @@ enum decluster_parameter {
      */
     DECLUSTER_PARAMETER_SEGMENT = 2,
     /**
-     * Tokens per block that the segmenter aims at, on average. Says nothing with `segment =
+     * Tokens per block that the segmenter aims at, on average. Has no effect with `segment =
      * sentences`. In thousandths of a token: 4000 to 64000, initially 12400.
      */
     DECLUSTER_PARAMETER_TARGET = 3,
@@ -725,35 +784,35 @@ enum decluster_parameter {
      * left out of pieces. 0 or 1, initially 0.
      */
     DECLUSTER_PARAMETER_THINK_COPIES = 47,
-};
+} decluster_parameter;
 
 /** The choices of `unit`. */
-enum decluster_unit {
+typedef enum decluster_unit {
     DECLUSTER_UNIT_BLOCK = 0,
     DECLUSTER_UNIT_WORD = 1,
     DECLUSTER_UNIT_WHOLE = 2,
-};
+} decluster_unit;
 
 /** The choices of `pace`. */
-enum decluster_pace {
+typedef enum decluster_pace {
     DECLUSTER_PACE_ADAPTIVE = 0,
     DECLUSTER_PACE_FIXED = 1,
     DECLUSTER_PACE_OFF = 2,
-};
+} decluster_pace;
 
 /** The choices of `segment`. */
-enum decluster_segment {
+typedef enum decluster_segment {
     DECLUSTER_SEGMENT_SEMANTIC = 0,
     DECLUSTER_SEGMENT_OFF = 1,
     DECLUSTER_SEGMENT_SENTENCES = 2,
-};
+} decluster_segment;
 
 /** The choices of `think_tags`. */
-enum decluster_think_tags {
+typedef enum decluster_think_tags {
     DECLUSTER_THINK_TAGS_COMMON = 0,
     DECLUSTER_THINK_TAGS_ALL = 1,
     DECLUSTER_THINK_TAGS_OFF = 2,
-};
+} decluster_think_tags;
 
 /** How many parameters there are: their numbers are 0 to one less. */
 uint32_t decluster_parameter_count(void);
@@ -789,7 +848,7 @@ const char *decluster_parameter_choice(uint32_t parameter,
  */
 enum decluster_status decluster_config_new(struct decluster_config **config);
 
-/** Frees it; of `NULL` does nothing. */
+/** Frees it; `NULL` is ignored. */
 void decluster_config_free(struct decluster_config *config);
 
 /**
@@ -800,6 +859,19 @@ void decluster_config_free(struct decluster_config *config);
 enum decluster_status decluster_config_set(struct decluster_config *config,
                                            uint32_t parameter,
                                            uint64_t value);
+
+/**
+ * Sets a parameter by its name, from text, as from a command line or a file of settings: `value` is
+ * a number in the parameter's unit, or the name of a choice; of a time, the number may be followed
+ * by `ns`, `us`, `ms` or `s`. Both end with a NUL. `decluster_config_set_text(config, "max_delay",
+ * "800ms")`
+ *
+ * Errors: `UNKNOWN_NAME` (its message lists the parameters), `BAD_ARGUMENT` (no number and no
+ * choice), `OUT_OF_BOUNDS`, and those of every call; then nothing is changed.
+ */
+enum decluster_status decluster_config_set_text(struct decluster_config *config,
+                                                const char *name,
+                                                const char *value);
 
 /**
  * Tells the value of a parameter, in its unit.
@@ -824,9 +896,11 @@ enum decluster_status decluster_config_preset(struct decluster_config *config,
 enum decluster_status decluster_config_profile(struct decluster_config *config, const char *name);
 
 /**
- * What the last call on it that failed said, with names and numbers, of those that take it without
- * `const`: NUL-terminated, empty if none failed, valid until the next call that takes the handle
- * without `const`. Of a poisoned handle, what the panic said and where.
+ * The message of the last call on it that failed, with names and numbers, of those that take it
+ * without `const`; of a poisoned handle, what the panic said and where. It ends with a NUL, is
+ * empty if none failed, and valid until the next call that takes the handle without `const`: do not
+ * ask for it among the arguments of a call to which the failing one belongs, too. Of `NULL` it says
+ * so.
  */
 const char *decluster_config_error(const struct decluster_config *config);
 
@@ -842,16 +916,20 @@ enum decluster_status decluster_engine_new(const struct decluster_config *config
                                            uint64_t now_ns,
                                            struct decluster_engine **engine);
 
-/** Frees it; of `NULL` does nothing. */
+/** Frees it; `NULL` is ignored. */
 void decluster_engine_free(struct decluster_engine *engine);
 
 /**
- * Takes in a delta, as a whole or not at all: `length` bytes of UTF-8 at `text`, of a
- * `decluster_kind`, for choice `index` (`choices[].index` in chat completions, 0 elsewhere). It
- * copies the text.
+ * Takes in a delta, as a whole or not at all: `length` bytes of UTF-8 at `text`, which must not end
+ * inside a character, of a `decluster_kind`, for choice `index` (`choices[].index` in chat
+ * completions, 0 elsewhere). It copies the text.
  *
  * `tokens` is how many LLM tokens the provider says this is, 0 if it does not say: of a text it is
  * only recorded, without text it is paced in its place. Without text and tokens nothing happens.
+ *
+ * `wants_input` turns 0 long before the queue is full, but a large delta may not fit even before.
+ * Where nothing can leave without more input (`unit = whole`), a refusal with `FULL` ends the block
+ * that everything waits for: polling helps always.
  *
  * Errors: `BAD_ARGUMENT`, `BAD_UTF8`, `FULL`, `TOO_LARGE`, `TOO_MANY_CHOICES`, `FINISHED`, and
  * those of every call; then nothing was taken in.
@@ -948,9 +1026,7 @@ enum decluster_status decluster_engine_stats(const struct decluster_engine *engi
                                              struct decluster_stats *stats,
                                              size_t size);
 
-/**
- * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
- */
+/** The message of the last call on it that failed; as `decluster_config_error()`. */
 const char *decluster_engine_error(const struct decluster_engine *engine);
 
 /* ---- Rewriter: a provider's stream in, the same stream out ---- */
@@ -969,7 +1045,7 @@ enum decluster_status decluster_rewriter_new(const struct decluster_config *conf
                                              uint64_t now_ns,
                                              struct decluster_rewriter **rewriter);
 
-/** Frees it; of `NULL` does nothing. */
+/** Frees it; `NULL` is ignored. */
 void decluster_rewriter_free(struct decluster_rewriter *rewriter);
 
 /**
@@ -1071,12 +1147,20 @@ enum decluster_status decluster_rewriter_stats(const struct decluster_rewriter *
 int32_t decluster_rewriter_dialect(const struct decluster_rewriter *rewriter);
 
 /**
- * Gives what the stream amounts to so far, apart from its text, as a JSON object: `dialect`,
- * `verdict`, `reason`, `finish` (the provider's word for why choice 0 stopped), `tool_calls`,
- * `choices`, `usage` (the provider's own object), `tokens` (the same in one meaning for all
- * providers), `reasoning_tokens`, `error`, `restarts`, `events`, `comments`, `repairs`,
- * `malformed`. What is not known is `null`. The JSON is the handle's, and valid until the next call
- * on it that may change it, of which this is one.
+ * Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known
+ * is `null`.
+ *
+ * `dialect` (a name), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where
+ * the verdict alone does not tell), `finish` (the provider's own word for why choice 0 stopped),
+ * `tool_calls` (`index` of the choice, `id`, `name`, `arguments` as text, `is_object` if the
+ * provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's
+ * own object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`),
+ * `reasoning_tokens` (as the provider says), `error` (the provider's own), and counts: `restarts`,
+ * `events`, `comments`, `repairs` (damage that was made good), `malformed` (events that could not
+ * be understood, and passed unchanged).
+ *
+ * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
+ * which this is one.
  *
  * Errors: those of every call; then `json` and `length` are as they were.
  */
@@ -1085,8 +1169,16 @@ enum decluster_status decluster_rewriter_answer(struct decluster_rewriter *rewri
                                                 size_t *length);
 
 /**
- * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
+ * Tells what the answer cost so far, if the provider has said so: mostly at the end. `size` is
+ * `sizeof *tokens`.
+ *
+ * Errors: `TOO_SMALL`, and those of every call; then `tokens` is as it was.
  */
+enum decluster_status decluster_rewriter_tokens(const struct decluster_rewriter *rewriter,
+                                                struct decluster_tokens *tokens,
+                                                size_t size);
+
+/** The message of the last call on it that failed; as `decluster_config_error()`. */
 const char *decluster_rewriter_error(const struct decluster_rewriter *rewriter);
 
 /* ---- Segmenter: text in, blocks out, no pacing ---- */
@@ -1101,12 +1193,13 @@ const char *decluster_rewriter_error(const struct decluster_rewriter *rewriter);
 enum decluster_status decluster_segmenter_new(const struct decluster_config *config,
                                               struct decluster_segmenter **segmenter);
 
-/** Frees it; of `NULL` does nothing. */
+/** Frees it; `NULL` is ignored. */
 void decluster_segmenter_free(struct decluster_segmenter *segmenter);
 
 /**
- * Takes in more of the text: `length` bytes of UTF-8. It copies them. After
- * `decluster_segmenter_finish()` this begins a new text: no block spans both, and numbers go on.
+ * Takes in more of the text: `length` bytes of UTF-8, which must not end inside a character. It
+ * copies them. After `decluster_segmenter_finish()` this begins a new text: no block spans both,
+ * and numbers go on.
  *
  * Errors: `BAD_UTF8`, `FULL` (blocks of more than `max_queue_bytes` wait to be polled), `TOO_LARGE`
  * (more than `max_event_bytes` in one push), and those of every call; then nothing was taken in.
@@ -1152,9 +1245,7 @@ enum decluster_status decluster_segmenter_pending(const struct decluster_segment
                                                   const char **text,
                                                   size_t *length);
 
-/**
- * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
- */
+/** The message of the last call on it that failed; as `decluster_config_error()`. */
 const char *decluster_segmenter_error(const struct decluster_segmenter *segmenter);
 
 /* ---- Event stream decoder: bytes in, events out ---- */
@@ -1168,7 +1259,7 @@ const char *decluster_segmenter_error(const struct decluster_segmenter *segmente
 enum decluster_status decluster_sse_new(const struct decluster_config *config,
                                         struct decluster_sse **sse);
 
-/** Frees it; of `NULL` does nothing. */
+/** Frees it; `NULL` is ignored. */
 void decluster_sse_free(struct decluster_sse *sse);
 
 /**
@@ -1202,9 +1293,7 @@ enum decluster_status decluster_sse_poll(struct decluster_sse *sse,
                                          struct decluster_output *output,
                                          size_t size);
 
-/**
- * What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
- */
+/** The message of the last call on it that failed; as `decluster_config_error()`. */
 const char *decluster_sse_error(const struct decluster_sse *sse);
 
 #ifdef __cplusplus

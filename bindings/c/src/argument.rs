@@ -2,6 +2,7 @@
 
 use crate::handle::{Outcome, Refusal};
 use crate::status::decluster_status::*;
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::slice;
 
@@ -44,16 +45,16 @@ pub(crate) unsafe fn text<'a>(text: *const c_char, length: usize, name: &str) ->
     })
 }
 
-/// A name that ends with a NUL.
+/// A text that ends with a NUL.
 ///
 /// # Safety
-/// `name` is `NULL` or ends with a NUL.
-pub(crate) unsafe fn name<'a>(name: *const c_char) -> Outcome<std::borrow::Cow<'a, str>> {
-    if name.is_null() {
-        return Err(Refusal::null("name"));
+/// `text` is `NULL` or ends with a NUL.
+pub(crate) unsafe fn name<'a>(text: *const c_char, name: &str) -> Outcome<Cow<'a, str>> {
+    if text.is_null() {
+        return Err(Refusal::null(name));
     }
     // SAFETY: the caller says so.
-    Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy())
+    Ok(unsafe { CStr::from_ptr(text) }.to_string_lossy())
 }
 
 /// Checks that an output of the caller's `size` can be written.

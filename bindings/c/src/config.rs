@@ -3,10 +3,10 @@
 use crate::argument;
 use crate::handle::{self, Handle, Outcome, Refusal, opaque};
 use crate::status::decluster_status::{self, *};
+use crate::words;
 use decluster::{Config, ConfigError, PARAMETERS, Parameter, ParameterUnit};
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::ptr;
-use std::sync::OnceLock;
 
 /// Settings to make engines, rewriters, segmenters and decoders with. They copy what they need: a config may be changed or
 /// freed afterwards. Values that were set are within their bounds, always.
@@ -67,12 +67,13 @@ pub extern "C" fn decluster_parameter_count() -> u32 {
 /// The number of the parameter of this name (NUL-terminated), or a negative status: `NULL` or `UNKNOWN_NAME`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_parameter_find(name: *const c_char) -> i32 {
-    // SAFETY: the caller ends names with a NUL.
-    let found = unsafe { argument::name(name) }.and_then(|name| {
+    let find = || {
+        // SAFETY: the caller ends names with a NUL.
+        let name = unsafe { argument::name(name, "name")? };
         let row = (0..).zip(PARAMETERS).find(|(_, row)| row.name == name);
         row.ok_or_else(|| Refusal::new(DECLUSTER_ERROR_UNKNOWN_NAME, ""))
-    });
-    found.map_or_else(|refusal| refusal.status as i32, |(number, _)| number)
+    };
+    handle::answer(find).map_or_else(|status| status as i32, |(number, _)| number)
 }
 
 /// Tells name, bounds, default and meaning of a parameter. `size` is `sizeof *info`.
@@ -84,26 +85,26 @@ pub unsafe extern "C" fn decluster_parameter_describe(
     info: *mut decluster_parameter_info,
     size: usize,
 ) -> decluster_status {
-    let described = argument::output(info, size).and_then(|()| {
+    let describe = || {
+        argument::output(info, size)?;
         let row = parameter_of(parameter)?;
-        let words = &words()[parameter as usize];
         Ok(decluster_parameter_info {
             min: row.min,
             max: row.max,
             initial: row.default,
             measure: measure_of(row.unit) as u32,
             reserved: 0,
-            name: words.name.as_ptr(),
-            doc: words.doc.as_ptr(),
+            name: words::name(parameter as usize).as_ptr(),
+            doc: words::doc(parameter as usize).as_ptr(),
         })
-    });
-    match described {
+    };
+    match handle::answer(describe) {
         Ok(described) => {
             // SAFETY: it is not NULL, and `size` bytes may be written.
             unsafe { info.write_unaligned(described) };
             DECLUSTER_OK
         }
-        Err(refusal) => refusal.status,
+        Err(status) => status,
     }
 }
 
@@ -111,9 +112,11 @@ pub unsafe extern "C" fn decluster_parameter_describe(
 /// `NULL` if there is no such parameter, or no such choice of it.
 #[unsafe(no_mangle)]
 pub extern "C" fn decluster_parameter_choice(parameter: u32, choice: u64) -> *const c_char {
-    let words = words().get(parameter as usize);
-    let choice = words.and_then(|words| words.choices.get(usize::try_from(choice).ok()?));
-    choice.map_or(ptr::null(), |choice| choice.as_ptr())
+    let find = || {
+        let count = parameter_of(parameter)?.unit.names().len() as u64;
+        Ok((choice < count).then(|| words::choice(parameter as usize, choice as usize)))
+    };
+    handle::answer(find).ok().flatten().map_or(ptr::null(), CStr::as_ptr)
 }
 
 /// Makes settings, all of them at their defaults. To be freed with `decluster_config_free()`.
@@ -127,7 +130,7 @@ pub unsafe extern "C" fn decluster_config_new(
     unsafe { handle::give(config, || Ok(Config::default())) }
 }
 
-/// Frees it; of `NULL` does nothing.
+/// Frees it; `NULL` is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_config_free(config: *mut decluster_config) {
     // SAFETY: the caller frees what it was given, once.
@@ -148,6 +151,32 @@ pub unsafe extern "C" fn decluster_config_set(
         handle::call(config, |config| {
             let name = parameter_of(parameter)?.name;
             config.set(name, value).map_err(|error| refusal_of(&error))
+        })
+    }
+}
+
+/// Sets a parameter by its name, from text, as from a command line or a file of settings: `value` is a number in the
+/// parameter's unit, or the name of a choice; of a time, the number may be followed by `ns`, `us`, `ms` or `s`. Both end with a
+/// NUL. `decluster_config_set_text(config, "max_delay", "800ms")`
+///
+/// Errors: `UNKNOWN_NAME` (its message lists the parameters), `BAD_ARGUMENT` (no number and no choice), `OUT_OF_BOUNDS`, and
+/// those of every call; then nothing is changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_config_set_text(
+    config: *mut decluster_config,
+    name: *const c_char,
+    value: *const c_char,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and names that end with a NUL.
+    unsafe {
+        handle::call(config, |config| {
+            let (name, value) = (argument::name(name, "name")?, argument::name(value, "value")?);
+            let number = match PARAMETERS.iter().find(|row| row.name == name) {
+                Some(row) => number_of(row, &value)?,
+                // The table says what there is.
+                None => 0,
+            };
+            config.set(&name, number).map_err(|error| refusal_of(&error))
         })
     }
 }
@@ -192,9 +221,10 @@ pub unsafe extern "C" fn decluster_config_profile(
     unsafe { begin_with(config, name, Config::profile) }
 }
 
-/// What the last call on it that failed said, with names and numbers, of those that take it without `const`: NUL-terminated,
-/// empty if none failed, valid until the next call that takes the handle without `const`. Of a poisoned handle, what the panic said
-/// and where.
+/// The message of the last call on it that failed, with names and numbers, of those that take it without `const`; of a poisoned
+/// handle, what the panic said and where. It ends with a NUL, is empty if none failed, and valid until the next call that takes
+/// the handle without `const`: do not ask for it among the arguments of a call to which the failing one belongs, too. Of `NULL`
+/// it says so.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_config_error(config: *const decluster_config) -> *const c_char {
     // SAFETY: the caller passes a handle.
@@ -223,7 +253,7 @@ unsafe fn begin_with(
     // SAFETY: the caller says so.
     unsafe {
         handle::call(config, |config| {
-            let name = argument::name(name)?;
+            let name = argument::name(name, "name")?;
             *config = begin(&name).map_err(|error| refusal_of(&error))?;
             Ok(())
         })
@@ -240,12 +270,42 @@ fn parameter_of(number: u32) -> Outcome<&'static Parameter> {
 fn refusal_of(error: &ConfigError) -> Refusal {
     let status = match error {
         ConfigError::Bounds { .. } => DECLUSTER_ERROR_OUT_OF_BOUNDS,
-        ConfigError::Name { .. } => DECLUSTER_ERROR_UNKNOWN_NAME,
-        ConfigError::Unknown { .. } => DECLUSTER_ERROR_UNKNOWN_PARAMETER,
+        ConfigError::Name { .. } | ConfigError::Unknown { .. } => DECLUSTER_ERROR_UNKNOWN_NAME,
         _ => DECLUSTER_ERROR_BAD_ARGUMENT,
     };
     Refusal::new(status, error.to_string())
 }
+
+/// What a text says of a parameter.
+fn number_of(row: &Parameter, text: &str) -> Outcome<u64> {
+    let choices = row.unit.names();
+    if let Some((number, _)) = (0..).zip(choices).find(|(_, choice)| **choice == text) {
+        return Ok(number);
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let scale = match &text[digits.len()..] {
+        "" => Some(1),
+        unit if row.unit == ParameterUnit::Nanoseconds => {
+            TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
+        }
+        _ => None,
+    };
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|_| plain);
+    number.zip(scale).and_then(|(number, scale)| number.checked_mul(scale)).ok_or_else(|| {
+        let expected = match row.unit {
+            ParameterUnit::Nanoseconds => {
+                " no number of nanoseconds, nor one with ns, us, ms or s behind it".to_owned()
+            }
+            _ if choices.is_empty() => " no number, or too large".to_owned(),
+            _ => format!(" none of: {}", choices.join(" ")),
+        };
+        let message = format!("{} = {text:?} is{expected}", row.name);
+        Refusal::new(DECLUSTER_ERROR_BAD_ARGUMENT, message)
+    })
+}
+
+const TIMES: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
 const fn measure_of(unit: ParameterUnit) -> decluster_measure {
     use decluster_measure::*;
@@ -260,25 +320,4 @@ const fn measure_of(unit: ParameterUnit) -> decluster_measure {
         unit if !unit.names().is_empty() => DECLUSTER_MEASURE_CHOICE,
         _ => DECLUSTER_MEASURE_COUNT,
     }
-}
-
-/// The strings of a row of the table, as C wants them.
-struct Words {
-    name: CString,
-    doc: CString,
-    choices: Vec<CString>,
-}
-
-fn words() -> &'static [Words] {
-    static WORDS: OnceLock<Vec<Words>> = OnceLock::new();
-    // The table holds no NUL.
-    let c_string = |text: &str| CString::new(text.trim()).unwrap_or_default();
-    WORDS.get_or_init(|| {
-        let words = |row: &Parameter| Words {
-            name: c_string(row.name),
-            doc: c_string(row.doc),
-            choices: row.unit.names().iter().map(|name| c_string(name)).collect(),
-        };
-        PARAMETERS.iter().map(words).collect()
-    })
 }

@@ -32,18 +32,21 @@ pub unsafe extern "C" fn decluster_engine_new(
     }
 }
 
-/// Frees it; of `NULL` does nothing.
+/// Frees it; `NULL` is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_engine_free(engine: *mut decluster_engine) {
     // SAFETY: the caller frees what it was given, once.
     unsafe { handle::free(engine) };
 }
 
-/// Takes in a delta, as a whole or not at all: `length` bytes of UTF-8 at `text`, of a `decluster_kind`, for choice `index`
+/// Takes in a delta, as a whole or not at all: `length` bytes of UTF-8 at `text`, which must not end inside a character, of a `decluster_kind`, for choice `index`
 /// (`choices[].index` in chat completions, 0 elsewhere). It copies the text.
 ///
 /// `tokens` is how many LLM tokens the provider says this is, 0 if it does not say: of a text it is only recorded, without
 /// text it is paced in its place. Without text and tokens nothing happens.
+///
+/// `wants_input` turns 0 long before the queue is full, but a large delta may not fit even before. Where nothing can leave
+/// without more input (`unit = whole`), a refusal with `FULL` ends the block that everything waits for: polling helps always.
 ///
 /// Errors: `BAD_ARGUMENT`, `BAD_UTF8`, `FULL`, `TOO_LARGE`, `TOO_MANY_CHOICES`, `FINISHED`, and those of every call; then
 /// nothing was taken in.
@@ -224,7 +227,7 @@ pub unsafe extern "C" fn decluster_engine_stats(
     unsafe { output::stats(engine, stats, size, Engine::stats) }
 }
 
-/// What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
+/// The message of the last call on it that failed; as `decluster_config_error()`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_engine_error(engine: *const decluster_engine) -> *const c_char {
     // SAFETY: the caller passes a handle.

@@ -2,16 +2,16 @@
 
 use crate::status::{STATUSES, decluster_status, decluster_status::*};
 use std::any::Any;
-use std::cell::{Cell, RefCell, UnsafeCell};
+use std::cell::{RefCell, UnsafeCell};
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// A type whose pointers C holds.
 pub(crate) trait Opaque {
-    /// Handles may move between threads.
-    type Value: Send;
+    /// Handles may move between threads, and may be looked at by several.
+    type Value: Send + Sync;
 
     fn wrap(handle: Handle<Self::Value>) -> Self;
     fn handle(&self) -> &Handle<Self::Value>;
@@ -46,15 +46,22 @@ pub(crate) unsafe fn give<H: Opaque>(
     if out.is_null() {
         return DECLUSTER_ERROR_NULL;
     }
-    match catch(make) {
-        Ok(Ok(value)) => {
+    match answer(make) {
+        Ok(value) => {
             let handle = Box::new(H::wrap(Handle::new(value)));
             // SAFETY: it is not NULL, and the caller says that it may be written.
             unsafe { out.write_unaligned(Box::into_raw(handle)) };
             DECLUSTER_OK
         }
-        Ok(Err(refusal)) => refusal.status,
-        Err(_) => DECLUSTER_ERROR_PANIC,
+        Err(status) => status,
+    }
+}
+
+/// A call without a handle.
+pub(crate) fn answer<R>(act: impl FnOnce() -> Outcome<R>) -> Result<R, decluster_status> {
+    match catch(act) {
+        Ok(answered) => answered.map_err(|refusal| refusal.status),
+        Err(_) => Err(DECLUSTER_ERROR_PANIC),
     }
 }
 
@@ -71,7 +78,7 @@ pub(crate) unsafe fn call<H: Opaque>(
     handle.map_or(DECLUSTER_ERROR_NULL, |handle| handle.handle().call(act))
 }
 
-/// A call that changes nothing: not what was given out, nor what the last call that failed said.
+/// A call that changes nothing: not what was given out, nor what the last call that failed said. Several may go on at once.
 ///
 /// # Safety
 /// As [`call`].
@@ -126,8 +133,8 @@ pub(crate) unsafe fn message<H: Opaque>(handle: *const H) -> *const c_char {
 pub(crate) unsafe fn free<H: Opaque>(handle: *mut H) {
     // SAFETY: the caller says so.
     let used = unsafe { handle.as_ref() };
-    if used.is_some_and(|handle| handle.handle().enter() != Err(DECLUSTER_ERROR_BUSY)) {
-        // SAFETY: the caller says so, and nobody gets in any more.
+    if used.is_some_and(|handle| handle.handle().close()) {
+        // SAFETY: the caller says so, and nobody is in it or gets in any more.
         let handle = unsafe { Box::from_raw(handle) };
         let _ = catch(|| drop(handle));
     }
@@ -135,15 +142,20 @@ pub(crate) unsafe fn free<H: Opaque>(handle: *mut H) {
 
 /// A value that C holds a pointer to.
 pub(crate) struct Handle<T> {
-    state: AtomicU8,
+    /// How many calls look at it; or [`ALONE`]; and [`POISONED`].
+    state: AtomicU32,
     value: UnsafeCell<T>,
     /// What the last call that failed said.
     message: UnsafeCell<CString>,
+    /// What the call that panicked said.
+    panicked: OnceLock<CString>,
 }
 
-const FREE: u8 = 0;
-const BUSY: u8 = 1;
-const POISONED: u8 = 2;
+const FREE: u32 = 0;
+/// A call that may change it is going on.
+const ALONE: u32 = 0x7fff_ffff;
+/// A call has panicked.
+const POISONED: u32 = 0x8000_0000;
 
 /// Why a call was refused.
 pub(crate) struct Refusal {
@@ -167,66 +179,86 @@ impl Refusal {
 impl<T> Handle<T> {
     fn new(value: T) -> Self {
         Self {
-            state: AtomicU8::new(FREE),
+            state: AtomicU32::new(FREE),
             value: UnsafeCell::new(value),
             message: UnsafeCell::default(),
+            panicked: OnceLock::new(),
         }
     }
 
     fn call(&self, act: impl FnOnce(&mut T) -> Outcome) -> decluster_status {
-        let done = self.alone(|value| {
-            // SAFETY: nobody else has it meanwhile.
-            act(unsafe { &mut *value }).map_err(|refusal| {
-                // SAFETY: as before.
-                unsafe { *self.message.get() = c_string(&refusal.message) };
-                refusal.status
-            })
-        });
-        done.and_then(|done| done).err().unwrap_or(DECLUSTER_OK)
-    }
-
-    fn look<R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, decluster_status> {
-        // SAFETY: nobody else has it meanwhile.
-        self.alone(|value| read(unsafe { &*value }))
-    }
-
-    fn message(&self) -> *const c_char {
-        let entered = self.enter();
-        if entered == Err(DECLUSTER_ERROR_BUSY) {
-            return text(DECLUSTER_ERROR_BUSY).as_ptr();
+        if let Err(state) = self.move_from(FREE, ALONE) {
+            return refused(state);
         }
-        // SAFETY: nobody else has it meanwhile; nobody writes to a poisoned one any more.
-        let message = unsafe { (*self.message.get()).as_ptr() };
-        if entered.is_ok() {
-            self.state.store(FREE, Ordering::Release);
-        }
-        message
-    }
-
-    /// Does it while nobody else has value or message: whoever moves the state from FREE to BUSY is alone until it is
-    /// moved back.
-    fn alone<R>(&self, act: impl FnOnce(*mut T) -> R) -> Result<R, decluster_status> {
-        self.enter()?;
-        let done = catch(|| act(self.value.get()));
-        let (state, done) = match done {
-            Ok(done) => (FREE, Ok(done)),
+        // SAFETY: whoever moves the state from FREE to ALONE is alone until it is moved back.
+        let (value, message) = unsafe { (&mut *self.value.get(), &mut *self.message.get()) };
+        let (state, status) = match catch(|| act(value)) {
+            Ok(Ok(())) => (FREE, DECLUSTER_OK),
+            Ok(Err(refusal)) => {
+                *message = c_string(&refusal.message);
+                (FREE, refusal.status)
+            }
             Err(panicked) => {
-                // SAFETY: as said above.
-                unsafe { *self.message.get() = c_string(&panicked) };
-                (POISONED, Err(DECLUSTER_ERROR_PANIC))
+                let _ = self.panicked.set(c_string(&panicked));
+                (POISONED, DECLUSTER_ERROR_PANIC)
             }
         };
         self.state.store(state, Ordering::Release);
-        done
+        status
     }
 
-    fn enter(&self) -> Result<(), decluster_status> {
-        match self.state.compare_exchange(FREE, BUSY, Ordering::Acquire, Ordering::Acquire) {
-            Ok(_) => Ok(()),
-            Err(POISONED) => Err(DECLUSTER_ERROR_POISONED),
-            Err(_) => Err(DECLUSTER_ERROR_BUSY),
+    fn look<R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, decluster_status> {
+        self.enter().map_err(refused)?;
+        // SAFETY: nobody changes it while somebody looks.
+        let read = catch(|| read(unsafe { &*self.value.get() })).map_err(|panicked| {
+            let _ = self.panicked.set(c_string(&panicked));
+            self.state.fetch_or(POISONED, Ordering::Release);
+            DECLUSTER_ERROR_PANIC
+        });
+        self.state.fetch_sub(1, Ordering::Release);
+        read
+    }
+
+    fn message(&self) -> *const c_char {
+        match self.enter() {
+            Ok(()) => {
+                // SAFETY: nobody changes it while somebody looks.
+                let message = unsafe { (*self.message.get()).as_ptr() };
+                self.state.fetch_sub(1, Ordering::Release);
+                message
+            }
+            Err(state) => {
+                let panicked = self.panicked.get().map(|panicked| panicked.as_ptr());
+                panicked.unwrap_or(text(refused(state)).as_ptr())
+            }
         }
     }
+
+    /// One more looks at it; or gives the state that forbids it.
+    fn enter(&self) -> Result<(), u32> {
+        let mut state = self.state.load(Ordering::Acquire);
+        while state < ALONE - 1 {
+            match self.move_from(state, state + 1) {
+                Ok(()) => return Ok(()),
+                Err(now) => state = now,
+            }
+        }
+        Err(state)
+    }
+
+    /// Lets nobody in any more, unless somebody is in it.
+    fn close(&self) -> bool {
+        self.move_from(FREE, ALONE).or_else(|_| self.move_from(POISONED, ALONE)).is_ok()
+    }
+
+    fn move_from(&self, from: u32, to: u32) -> Result<(), u32> {
+        let moved = self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Acquire);
+        moved.map(|_| ())
+    }
+}
+
+fn refused(state: u32) -> decluster_status {
+    if state >= POISONED { DECLUSTER_ERROR_POISONED } else { DECLUSTER_ERROR_BUSY }
 }
 
 /// What a status means.
@@ -236,29 +268,26 @@ fn text(status: decluster_status) -> &'static CStr {
 
 /// Runs it; of a panic gives what it said and where.
 fn catch<R>(act: impl FnOnce() -> R) -> Result<R, String> {
-    QUIET.call_once(keep_quiet);
-    // A call within a call, as for the config of a new engine, leaves the outer one inside.
-    let nested = INSIDE.replace(true);
+    // The tests of this crate are to see theirs.
+    if !cfg!(test) {
+        QUIET.call_once(keep_quiet);
+    }
     // What a panic leaves behind is looked at by nobody: its handle is poisoned.
     let done = panic::catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "test-hook")]
         crate::test_hook::panic_if_asked();
         act()
     }));
-    INSIDE.set(nested);
     done.map_err(|payload| {
         let noted = NOTED.try_with(RefCell::take).ok().flatten();
         noted.unwrap_or_else(|| said(&*payload))
     })
 }
 
-/// The library prints nothing, not even its own panics. The hook is that of its own copy of Rust's runtime.
+/// The library prints nothing, not even its own panics. The hook is that of its own copy of Rust's runtime, and captures
+/// nothing, so that unloading the library loses nothing.
 fn keep_quiet() {
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        if !INSIDE.get() {
-            return usual(panic);
-        }
+    panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         let note = format!("panicked{}: {}", place.unwrap_or_default(), said(panic.payload()));
         // A thread that ends has none of it left.
@@ -279,24 +308,6 @@ fn c_string(text: &str) -> CString {
 static QUIET: Once = Once::new();
 
 thread_local! {
-    /// This thread is in a call of the library.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// What its last panic said.
+    /// What the last panic said.
     static NOTED: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_within_a_call_leaves_the_outer_one_quiet() {
-        let within = catch(|| {
-            let inner: Result<(), _> = catch(|| panic!("first"));
-            assert!(inner.is_err_and(|told| told.ends_with("first")));
-            INSIDE.get()
-        });
-        assert_eq!(within, Ok(true));
-        assert!(!INSIDE.get());
-    }
 }

@@ -20,6 +20,7 @@ mod argument;
 mod handle;
 #[cfg(feature = "test-hook")]
 mod test_hook;
+mod words;
 
 // In the order of the header.
 pub mod version;

@@ -3,6 +3,7 @@
 use crate::argument;
 use crate::handle::{self, Opaque, Outcome};
 use crate::status::decluster_status;
+use decluster::wire::Tokens;
 use decluster::{Event, Kind, Piece, Stats};
 use std::ffi::c_char;
 use std::ptr;
@@ -17,7 +18,7 @@ pub enum decluster_output_type {
     DECLUSTER_OUTPUT_WAIT = 1,
     /// Everything is out and no more will come. Of a rewriter, `verdict` says how the stream ended.
     DECLUSTER_OUTPUT_FINISHED = 2,
-    /// Text to show now: `text`, `kind`, `index`, `seq`, `block`, `part`, `boundary`, `ends_block`, `tokens`, `origin`,
+    /// Text to show now (none where a delta was a token count alone): `text`, `kind`, `index`, `seq`, `block`, `part`, `boundary`, `ends_block`, `tokens`, `origin`,
     /// `arrived_ns`.
     DECLUSTER_OUTPUT_PIECE = 3,
     /// A mark whose turn has come; `number` is that which was given.
@@ -28,14 +29,15 @@ pub enum decluster_output_type {
     DECLUSTER_OUTPUT_RECLASSIFIED = 6,
     /// From a rewriter: bytes of a valid stream of the same dialect, in `text`.
     DECLUSTER_OUTPUT_BYTES = 7,
-    /// From a rewriter that was given events: `name` and data (`text`) of an event. `number` says which of those that were
+    /// From a rewriter that was given events: `name` (`message` if it had none) and data (`text`) of an event. `number` says which of those that were
     /// pushed it is, from 0 (one that was cut has it several times, of several that were joined it is the last); `changed` whether its
     /// data is other than that which was pushed. Events with numbers below `done` will not come any more.
     DECLUSTER_OUTPUT_OBJECT = 8,
-    /// An event that is not text, with `name` (`message` if it had none) and data (`text`). From an event stream decoder also
-    /// `id`, `retry_ms` and `terminated`.
+    /// An event that is not text, with `name` (`message` if it had none) and data (`text`). From an event stream decoder, which
+    /// gives all events, also `terminated`.
     DECLUSTER_OUTPUT_EVENT = 9,
-    /// From an event stream decoder: comment lines, as they came, in `text`.
+    /// From an event stream decoder: in `text` lines that are no event, among them a comment, without the line ends around
+    /// them.
     DECLUSTER_OUTPUT_COMMENT = 10,
     /// From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`.
     DECLUSTER_OUTPUT_BLOCK = 11,
@@ -118,7 +120,7 @@ pub struct decluster_output {
     pub ends_block: u32,
     /// Estimate of its LLM tokens. Byte 28.
     pub tokens: u32,
-    /// Numbers pieces, marks and events in the order they leave, from 0. Byte 32.
+    /// Number of the piece among all that leaves, from 0; marks and events take one each, too. Byte 32.
     pub seq: u64,
     /// Number of the block within its choice, from 0. Byte 40.
     pub block: u64,
@@ -132,7 +134,8 @@ pub struct decluster_output {
     pub number: u64,
     /// Events below this number will not come any more. Byte 80.
     pub done: u64,
-    /// The reconnection time that an event states, in milliseconds; -1 if it states none. Byte 88.
+    /// From an event stream decoder, in every output: the reconnection time in force, in milliseconds; -1 if none was
+    /// stated. Byte 88.
     pub retry_ms: i64,
     /// 1 if the data is not what was pushed, else 0. Byte 96.
     pub changed: u32,
@@ -150,7 +153,7 @@ pub struct decluster_output {
     pub name: *const c_char,
     /// Its length in bytes. Byte 136.
     pub name_length: usize,
-    /// The last event id in force. Byte 144.
+    /// From an event stream decoder, in every output: the last event id in force, empty if there is none. Byte 144.
     pub id: *const c_char,
     /// Its length in bytes. Byte 152.
     pub id_length: usize,
@@ -188,6 +191,28 @@ pub struct decluster_stats {
     pub rate: u64,
     /// Reserved: 0.
     pub reserved_words: [u64; 4],
+}
+
+/// What an answer cost in tokens, in one meaning for all providers. What the provider does not say is -1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct decluster_tokens {
+    /// All tokens of the input: also those that were read from a cache or written to one.
+    pub input: i64,
+    /// Of the input, those that were read from a cache.
+    pub cached_input: i64,
+    /// Of the input, those that were written to a cache.
+    pub cache_write: i64,
+    /// All tokens of the output: also those of the reasoning, whatever the provider's own count holds.
+    pub output: i64,
+    /// Of the output, those of the reasoning. May exceed the output by a little: some count the two in different ways.
+    pub reasoning: i64,
+    /// Of the output, what is no reasoning; not below 0.
+    pub visible: i64,
+    /// What the answer cost, where the provider says so: in 10^-12 dollars.
+    pub cost_picodollars: i64,
+    /// Reserved: 0.
+    pub reserved_words: [u64; 3],
 }
 
 /// An output in which nothing is said yet.
@@ -288,6 +313,24 @@ impl From<Stats> for decluster_stats {
             max_delay_ns: stats.max_delay.0,
             rate: stats.rate,
             reserved_words: [0; 4],
+        }
+    }
+}
+
+impl From<Tokens> for decluster_tokens {
+    fn from(tokens: Tokens) -> Self {
+        // No count of anybody reaches the bound.
+        let known =
+            |count: Option<u64>| count.map_or(-1, |count| i64::try_from(count).unwrap_or(i64::MAX));
+        Self {
+            input: known(tokens.input),
+            cached_input: known(tokens.cached_input),
+            cache_write: known(tokens.cache_write),
+            output: known(tokens.output),
+            reasoning: known(tokens.reasoning),
+            visible: known(tokens.visible),
+            cost_picodollars: known(tokens.cost_picodollars),
+            reserved_words: [0; 3],
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::config::{decluster_config, settings};
 use crate::engine::{CANCELS, refusal_of};
 use crate::handle::{self, Handle, Outcome, Refusal, opaque};
 use crate::output::{
-    self, decluster_output, decluster_output_type::*, decluster_stats, decluster_verdict::*,
+    self, decluster_output, decluster_output_type::*, decluster_stats, decluster_tokens,
+    decluster_verdict::*,
 };
 use crate::status::decluster_status::{self, *};
 use decluster::wire::{Dialect, Verdict};
@@ -17,14 +18,16 @@ use std::ffi::c_char;
 /// parsed already.
 ///
 /// Events with text are cut or joined where blocks end; everything else passes unchanged and keeps its place, but for comments
-/// and pings, which go at once. A stream of no known dialect passes unchanged and unpaced. Memory is bounded by `max_queue_bytes`
-/// and one event.
+/// and pings, which go at once. A stream of no known dialect passes unchanged and unpaced. Memory is bounded by `max_queue_bytes`,
+/// one event and one push.
+///
+/// It is finished by `decluster_rewriter_finish()` alone: that the provider said `[DONE]` does not tell that nothing more comes.
 ///
 /// A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over `max_event_bytes`),
 /// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged) and
-/// `REASONING_BUDGET_EXCEEDED`. It is told once: by the push that shows it, or else by a poll, when all that came before it
-/// has left, in place of `DECLUSTER_OUTPUT_FINISHED`. The rewriter has finished itself then. Stop reading the source, and
-/// poll on until `DECLUSTER_OUTPUT_FINISHED`: what came before the fault still leaves.
+/// `REASONING_BUDGET_EXCEEDED`. The rewriter then finishes itself: stop reading the source, and poll on until
+/// `DECLUSTER_OUTPUT_FINISHED`. It is told once. If a push tells it, what came before still leaves; if a poll does, all of that
+/// has left.
 pub struct decluster_rewriter(Handle<Rewriting>);
 
 opaque!(decluster_rewriter, Rewriting);
@@ -100,7 +103,7 @@ pub unsafe extern "C" fn decluster_rewriter_new(
     }
 }
 
-/// Frees it; of `NULL` does nothing.
+/// Frees it; `NULL` is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_rewriter_free(rewriter: *mut decluster_rewriter) {
     // SAFETY: the caller frees what it was given, once.
@@ -313,10 +316,16 @@ pub unsafe extern "C" fn decluster_rewriter_dialect(rewriter: *const decluster_r
     unsafe { handle::look(rewriter, number) }.unwrap_or_else(|status| status as i32)
 }
 
-/// Gives what the stream amounts to so far, apart from its text, as a JSON object: `dialect`, `verdict`, `reason`,
-/// `finish` (the provider's word for why choice 0 stopped), `tool_calls`, `choices`, `usage` (the provider's own object), `tokens` (the same in
-/// one meaning for all providers), `reasoning_tokens`, `error`, `restarts`, `events`, `comments`, `repairs`, `malformed`. What is not known
-/// is `null`. The JSON is the handle's, and valid until the next call on it that may change it, of which this is one.
+/// Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known is `null`.
+///
+/// `dialect` (a name), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where the verdict alone does not
+/// tell), `finish` (the provider's own word for why choice 0 stopped), `tool_calls` (`index` of the choice, `id`, `name`,
+/// `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's own
+/// object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the
+/// provider says), `error` (the provider's own), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
+/// made good), `malformed` (events that could not be understood, and passed unchanged).
+///
+/// The JSON is the handle's, and valid until the next call that takes the handle without `const`, of which this is one.
 ///
 /// Errors: those of every call; then `json` and `length` are as they were.
 #[unsafe(no_mangle)]
@@ -339,7 +348,25 @@ pub unsafe extern "C" fn decluster_rewriter_answer(
     }
 }
 
-/// What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
+/// Tells what the answer cost so far, if the provider has said so: mostly at the end. `size` is `sizeof *tokens`.
+///
+/// Errors: `TOO_SMALL`, and those of every call; then `tokens` is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_tokens(
+    rewriter: *const decluster_rewriter,
+    tokens: *mut decluster_tokens,
+    size: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and `size` bytes at `tokens`.
+    unsafe {
+        handle::tell(rewriter, tokens, |rewriting| {
+            argument::output(tokens, size)?;
+            Ok(rewriting.rewriter.answer().tokens().unwrap_or_default().into())
+        })
+    }
+}
+
+/// The message of the last call on it that failed; as `decluster_config_error()`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_rewriter_error(
     rewriter: *const decluster_rewriter,

@@ -59,14 +59,14 @@ pub unsafe extern "C" fn decluster_segmenter_new(
     }
 }
 
-/// Frees it; of `NULL` does nothing.
+/// Frees it; `NULL` is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_segmenter_free(segmenter: *mut decluster_segmenter) {
     // SAFETY: the caller frees what it was given, once.
     unsafe { handle::free(segmenter) };
 }
 
-/// Takes in more of the text: `length` bytes of UTF-8. It copies them. After `decluster_segmenter_finish()` this begins a new
+/// Takes in more of the text: `length` bytes of UTF-8, which must not end inside a character. It copies them. After `decluster_segmenter_finish()` this begins a new
 /// text: no block spans both, and numbers go on.
 ///
 /// Errors: `BAD_UTF8`, `FULL` (blocks of more than `max_queue_bytes` wait to be polled), `TOO_LARGE` (more than `max_event_bytes` in
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn decluster_segmenter_pending(
     }
 }
 
-/// What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
+/// The message of the last call on it that failed; as `decluster_config_error()`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_segmenter_error(
     segmenter: *const decluster_segmenter,

@@ -39,7 +39,7 @@ pub unsafe extern "C" fn decluster_sse_new(
     }
 }
 
-/// Frees it; of `NULL` does nothing.
+/// Frees it; `NULL` is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_sse_free(sse: *mut decluster_sse) {
     // SAFETY: the caller frees what it was given, once.
@@ -97,12 +97,20 @@ pub unsafe extern "C" fn decluster_sse_poll(
     unsafe {
         output::poll(sse, output, size, |decoding| {
             let polled = decoding.next()?;
-            Ok(decluster_output { wants_input: decoding.check().is_ok().into(), ..polled })
+            let retry = decoding.decoder.reconnection_ms();
+            let id = decoding.decoder.last_event_id();
+            Ok(decluster_output {
+                wants_input: decoding.check().is_ok().into(),
+                retry_ms: retry.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(-1),
+                id: id.as_ptr().cast(),
+                id_length: id.len(),
+                ..polled
+            })
         })
     }
 }
 
-/// What the last call on it that failed said, with names and numbers; as `decluster_config_error()`.
+/// The message of the last call on it that failed; as `decluster_config_error()`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decluster_sse_error(sse: *const decluster_sse) -> *const c_char {
     // SAFETY: the caller passes a handle.
@@ -132,15 +140,12 @@ impl Decoding {
                         if frame.comments == 0 {
                             continue;
                         }
+                        let lines = if frame.marked { &frame.raw[BOM.len()..] } else { frame.raw };
                         let comment = decluster_output::of(DECLUSTER_OUTPUT_COMMENT);
-                        return Ok(comment.with_text(frame.raw));
+                        return Ok(comment.with_text(without_ends(lines)));
                     };
-                    let retry = event.retry.and_then(|retry| i64::try_from(retry).ok());
                     return Ok(decluster_output {
-                        retry_ms: retry.unwrap_or(-1),
                         terminated: frame.terminated.into(),
-                        id: event.id.as_ptr().cast(),
-                        id_length: event.id.len(),
                         ..decluster_output::of(DECLUSTER_OUTPUT_EVENT)
                     }
                     .with_name(event.name)
@@ -158,3 +163,14 @@ impl Decoding {
         }
     }
 }
+
+/// Without the line ends before and behind: the first may be half of one.
+fn without_ends(lines: &[u8]) -> &[u8] {
+    let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let start = lines.iter().position(|byte| !is_end(byte)).unwrap_or(lines.len());
+    let end = lines.iter().rposition(|byte| !is_end(byte)).map_or(start, |last| last + 1);
+    &lines[start..end]
+}
+
+/// The byte order mark.
+const BOM: &[u8] = b"\xef\xbb\xbf";

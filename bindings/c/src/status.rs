@@ -13,7 +13,7 @@ pub enum decluster_status {
     DECLUSTER_OK = 0,
     /// A pointer that must not be `NULL` is.
     DECLUSTER_ERROR_NULL = -1,
-    /// A number that stands for a choice (a kind, a dialect, a mode, how to cancel) is none of them.
+    /// An argument is none that there can be: a kind, a dialect, a mode, how to cancel, a length, a value's text.
     DECLUSTER_ERROR_BAD_ARGUMENT = -2,
     /// There is no parameter of this number.
     DECLUSTER_ERROR_UNKNOWN_PARAMETER = -3,
@@ -53,7 +53,7 @@ use decluster_status::*;
 pub(crate) const STATUSES: [(decluster_status, &CStr); 18] = [
     (DECLUSTER_OK, c"done"),
     (DECLUSTER_ERROR_NULL, c"a pointer that must not be NULL is"),
-    (DECLUSTER_ERROR_BAD_ARGUMENT, c"a number that stands for a choice is none of them"),
+    (DECLUSTER_ERROR_BAD_ARGUMENT, c"an argument is none that there can be"),
     (DECLUSTER_ERROR_UNKNOWN_PARAMETER, c"there is no parameter of this number"),
     (DECLUSTER_ERROR_OUT_OF_BOUNDS, c"the parameter's value lies outside its bounds"),
     (DECLUSTER_ERROR_UNKNOWN_NAME, c"there is nothing of this name"),
@@ -87,3 +87,15 @@ pub extern "C" fn decluster_status_text(status: i32) -> *const c_char {
     let known = STATUSES.iter().find(|(known, _)| *known as i32 == status);
     known.map_or(c"no status of this library", |(_, text)| text).as_ptr()
 }
+
+/// Whether a status is a fault, an error of the stream rather than of the caller (see `decluster_rewriter`): 1 or 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn decluster_status_is_fault(status: i32) -> i32 {
+    FAULTS.iter().any(|fault| *fault as i32 == status).into()
+}
+
+const FAULTS: [decluster_status; 3] = [
+    DECLUSTER_ERROR_TOO_LARGE,
+    DECLUSTER_ERROR_TOO_MANY_CHOICES,
+    DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED,
+];

@@ -31,7 +31,8 @@ fn the_header_is_what_the_sources_say() {
 
 fn header() -> String {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let config = cbindgen::Config::from_file(here.join("cbindgen.toml")).unwrap();
+    let mut config = cbindgen::Config::from_file(here.join("cbindgen.toml")).unwrap();
+    config.after_includes = Some(version());
     let builder = cbindgen::Builder::new().with_crate(here).with_config(config);
     let mut text = Vec::new();
     builder.generate().unwrap().write(&mut text);
@@ -104,6 +105,20 @@ fn comment(indent: &str, text: &str) -> String {
 
 const WIDTH: usize = 100;
 
+/// Which version the header is of.
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut text = format!(
+        "\n/**\nThe version of this header; `decluster_version()` tells that of the library.\n */\n\
+         #define DECLUSTER_VERSION \"{version}\"\n"
+    );
+    let numbers = version.split(['.', '-']).zip(["MAJOR", "MINOR", "PATCH"]);
+    for (number, name) in numbers {
+        let _ = writeln!(text, "#define DECLUSTER_VERSION_{name} {number}");
+    }
+    text
+}
+
 /// The numbers of the parameters and of their choices, with what the table says of them.
 fn parameters() -> String {
     let presets = |all: &[Preset]| {
@@ -118,43 +133,38 @@ fn parameters() -> String {
         presets(PRESETS),
         presets(PROFILES)
     );
-    let mut text = format!("/**\n{about}\n */\nenum decluster_parameter {{\n");
+    let mut text = format!("/**\n{about}\n */\ntypedef enum decluster_parameter {{\n");
     for (number, row) in PARAMETERS.iter().enumerate() {
         let _ = writeln!(text, "    /**\n{} {}\n     */", row.doc.trim(), bounds(row));
         let _ = writeln!(text, "    DECLUSTER_PARAMETER_{} = {number},", row.name.to_uppercase());
     }
-    text.push_str("};\n\n");
+    text.push_str("} decluster_parameter;\n\n");
     for row in PARAMETERS.iter().filter(|row| !row.unit.names().is_empty()) {
         let name = row.name;
-        let _ = writeln!(text, "/**\nThe choices of `{name}`.\n */\nenum decluster_{name} {{");
+        let _ =
+            writeln!(text, "/**\nThe choices of `{name}`.\n */\ntypedef enum decluster_{name} {{");
         for (number, choice) in row.unit.names().iter().enumerate() {
             let constant = format!("{name}_{choice}").to_uppercase();
             let _ = writeln!(text, "    DECLUSTER_{constant} = {number},");
         }
-        text.push_str("};\n\n");
+        let _ = writeln!(text, "}} decluster_{name};\n");
     }
     text
 }
 
 fn bounds(row: &Parameter) -> String {
     let Parameter { min, max, default, .. } = row;
-    let counts = match row.unit {
+    let names = row.unit.names();
+    match row.unit {
         ParameterUnit::Nanoseconds => {
             let [min, max, default] = [*min, *max, *default].map(time);
-            return format!("In nanoseconds: {min} to {max}, initially {default}.");
+            format!("In nanoseconds: {min} to {max}, initially {default}.")
         }
-        ParameterUnit::Tokens => "tokens",
-        ParameterUnit::TokensPerSecond => "tokens per second",
-        ParameterUnit::MilliTokens => "thousandths of a token",
-        ParameterUnit::Thousandths => "thousandths",
-        ParameterUnit::Bytes => "bytes",
-        ParameterUnit::Switch => return format!("0 or 1, initially {default}."),
-        unit if !unit.names().is_empty() => {
-            return format!("Initially `{}`.", unit.names()[*default as usize]);
-        }
-        _ => return format!("{min} to {max}, initially {default}."),
-    };
-    format!("In {counts}: {min} to {max}, initially {default}.")
+        ParameterUnit::Switch => format!("0 or 1, initially {default}."),
+        _ if !names.is_empty() => format!("Initially `{}`.", names[*default as usize]),
+        unit if unit.name().is_empty() => format!("{min} to {max}, initially {default}."),
+        unit => format!("In {}: {min} to {max}, initially {default}.", unit.name()),
+    }
 }
 
 /// All times of the table are whole milliseconds.

@@ -70,7 +70,7 @@ parameters! {
     /// Where blocks end: `semantic` at sentences, lines and clauses, near `target`; `off` makes each delta a
     /// block, cut nowhere and held for no half character; `sentences` at sentences and lines alone.
     segment: Segment = 0, 0, 2;
-    /// Tokens per block that the segmenter aims at, on average. Says nothing with `segment = sentences`.
+    /// Tokens per block that the segmenter aims at, on average. Has no effect with `segment = sentences`.
     target: MilliTokens = 12_400, 4_000, 64_000;
     /// The most that text is delayed, while the caller polls when told: every byte leaves within this time of its
     /// arrival. `max_rate` and `unit = whole` come before it.
@@ -227,6 +227,24 @@ pub enum ParameterUnit {
 }
 
 impl ParameterUnit {
+    /// What the numbers of the table count, in words; empty where they are plain numbers or stand for names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "nanoseconds",
+            Self::Tokens => "tokens",
+            Self::TokensPerSecond => "tokens per second",
+            Self::MilliTokens => "thousandths of a token",
+            Self::Thousandths => "thousandths",
+            Self::Bytes => "bytes",
+            Self::Count
+            | Self::Unit
+            | Self::Pace
+            | Self::Segment
+            | Self::ThinkTags
+            | Self::Switch => "",
+        }
+    }
+
     /// The names that the numbers 0, 1, … stand for; empty where the number is a quantity.
     pub const fn names(self) -> &'static [&'static str] {
         match self {
@@ -439,7 +457,9 @@ impl fmt::Display for ConfigError {
                 PARAMETERS.iter().try_for_each(|p| write!(f, " {}", p.name))
             }
             Self::Bounds { parameter: p, value } => {
-                write!(f, "{} = {value} is out of bounds: {} to {}", p.name, p.min, p.max)
+                write!(f, "{} = {value} is out of bounds: {} to {}", p.name, p.min, p.max)?;
+                let unit = p.unit.name();
+                if unit.is_empty() { Ok(()) } else { write!(f, " {unit}") }
             }
             Self::Name { what, all, name } => {
                 write!(f, "{what} = {name:?} is none of:")?;
@@ -473,7 +493,10 @@ mod tests {
         let mut config = Config::default();
         let error = config.set("max_delay", 1).unwrap_err();
         assert_eq!(config, Config::default());
-        assert_eq!(error.to_string(), "max_delay = 1 is out of bounds: 100000000 to 60000000000");
+        assert_eq!(
+            error.to_string(),
+            "max_delay = 1 is out of bounds: 100000000 to 60000000000 nanoseconds"
+        );
         assert!(config.set("max_dealy", 1).unwrap_err().to_string().contains("max_delay"));
         let error = Config::default().with_choice("unit", "sentence").unwrap_err();
         assert_eq!(error.to_string(), "unit = \"sentence\" is none of: block word whole");

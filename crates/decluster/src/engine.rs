@@ -170,6 +170,8 @@ pub enum PushError {
     /// The queue would exceed `max_queue_bytes`: poll first. Where everything waits for the end of a block
     /// (`unit = whole`), that block is ended.
     Full {
+        /// Bytes of the delta.
+        bytes: usize,
         /// Bytes queued.
         queued: usize,
         /// The bound.
@@ -408,7 +410,7 @@ impl Engine {
         if self.is_stuck() {
             self.end_block(self.clock);
         }
-        Err(PushError::Full { queued: self.queue.bytes(), limit: self.max_queue_bytes })
+        Err(PushError::Full { bytes, queued: self.queue.bytes(), limit: self.max_queue_bytes })
     }
 
     fn queue_mark(&mut self, now: Nanos, item: Item, hurry: bool) {
@@ -588,9 +590,14 @@ impl Engine {
 impl fmt::Display for PushError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full { queued, limit } => write!(
+            Self::Full { bytes: 0, queued, limit } => write!(
                 f,
                 "the engine is full: {queued} bytes are queued of max_queue_bytes = {limit}; poll first"
+            ),
+            Self::Full { bytes, queued, limit } => write!(
+                f,
+                "the engine is full: {bytes} bytes do not fit behind {queued} queued of max_queue_bytes = {limit}; \
+                 poll first"
             ),
             Self::TooLarge { bytes, limit } => {
                 write!(f, "a delta of {bytes} bytes exceeds max_event_bytes = {limit}")
