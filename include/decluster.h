@@ -40,17 +40,19 @@
  * Ownership. What a `_new()` function gives belongs to the caller, who gives it back to the
  * `_free()` of the same name, once; `_free(NULL)` does nothing. What goes in (text, bytes, names)
  * is copied. What comes out (text in an output, JSON, pending text) belongs to the handle and is
- * valid until the next call that takes the handle without `const`. Text that goes in or comes out
- * is a pointer and a length, without a NUL; the pointer may be NULL where the length is 0. Names,
- * messages and versions end with a NUL. Outputs need not be aligned.
+ * valid until the next call that takes the handle without `const`; it goes into another handle as
+ * it is, into the same one only as a copy. Text that goes in or comes out is a pointer and a length,
+ * without a NUL; the pointer may be NULL where the length is 0. Names, messages and versions end
+ * with a NUL. Outputs need not be aligned.
  *
  * Errors. A call returns 0 (`DECLUSTER_OK`) or a negative status. After one that takes the handle
  * without `const`, the `_error()` function of the handle tells what was wrong, with names and
  * numbers. Outputs are written, and anything is changed, only with `DECLUSTER_OK`; faults of a
  * stream are the exception, and are said with the rewriter. Besides what a function names, every
  * call on a handle may return NULL, BUSY, PANIC and POISONED (in full `DECLUSTER_ERROR_NULL` and so
- * on). A defect of the library never crosses into the caller: the call returns PANIC, and the
- * handle POISONED from then on. Only where memory runs out does the library end the process.
+ * on), and BAD_ARGUMENT where it takes a length. A defect of the library never crosses into the
+ * caller: the call returns PANIC, and the handle POISONED from then on. Only where memory runs out
+ * does the library end the process.
  *
  * Backpressure. Read the source while `wants_input` is 1, which every output says. Memory is
  * bounded all the same: who pushes regardless is told FULL before long, and nothing is lost.
@@ -94,7 +96,8 @@ typedef enum decluster_status {
     /** A pointer that must not be `NULL` is. */
     DECLUSTER_ERROR_NULL = -1,
     /**
-     * A number that stands for a choice (a kind, a dialect, a mode, how to cancel) is none of them.
+     * A number that stands for a choice (a kind, a dialect, a mode, how to cancel) is none of them;
+     * or a length is more than there can be (over `PTRDIFF_MAX`), as of a number that was negative.
      */
     DECLUSTER_ERROR_BAD_ARGUMENT = -2,
     /** There is no parameter of this number. */
@@ -309,7 +312,7 @@ typedef struct decluster_engine decluster_engine;
  *
  * Events with text are cut or joined where blocks end; everything else passes unchanged and keeps
  * its place, but for comments and pings, which go at once. A stream of no known dialect passes
- * unchanged and unpaced. Memory is bounded by `max_queue_bytes` and one event.
+ * unchanged and unpaced. Memory is bounded by `max_queue_bytes`, one event and one push.
  *
  * A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over
  * `max_event_bytes`), `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes
@@ -1075,8 +1078,9 @@ int32_t decluster_rewriter_dialect(const struct decluster_rewriter *rewriter);
  * `verdict`, `reason`, `finish` (the provider's word for why choice 0 stopped), `tool_calls`,
  * `choices`, `usage` (the provider's own object), `tokens` (the same in one meaning for all
  * providers), `reasoning_tokens`, `error`, `restarts`, `events`, `comments`, `repairs`,
- * `malformed`. What is not known is `null`. The JSON is the handle's, and valid until the next call
- * on it that may change it, of which this is one.
+ * `malformed`. What is not known is `null`. What is the provider's own stands as it came, with its
+ * line ends. The JSON is the handle's, and valid until the next call on it that may change it, of
+ * which this is one.
  *
  * Errors: those of every call; then `json` and `length` are as they were.
  */

@@ -17,8 +17,8 @@ use std::ffi::c_char;
 /// parsed already.
 ///
 /// Events with text are cut or joined where blocks end; everything else passes unchanged and keeps its place, but for comments
-/// and pings, which go at once. A stream of no known dialect passes unchanged and unpaced. Memory is bounded by `max_queue_bytes`
-/// and one event.
+/// and pings, which go at once. A stream of no known dialect passes unchanged and unpaced. Memory is bounded by `max_queue_bytes`,
+/// one event and one push.
 ///
 /// A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over `max_event_bytes`),
 /// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged) and
@@ -316,7 +316,7 @@ pub unsafe extern "C" fn decluster_rewriter_dialect(rewriter: *const decluster_r
 /// Gives what the stream amounts to so far, apart from its text, as a JSON object: `dialect`, `verdict`, `reason`,
 /// `finish` (the provider's word for why choice 0 stopped), `tool_calls`, `choices`, `usage` (the provider's own object), `tokens` (the same in
 /// one meaning for all providers), `reasoning_tokens`, `error`, `restarts`, `events`, `comments`, `repairs`, `malformed`. What is not known
-/// is `null`. The JSON is the handle's, and valid until the next call on it that may change it, of which this is one.
+/// is `null`. What is the provider's own stands as it came, with its line ends. The JSON is the handle's, and valid until the next call on it that may change it, of which this is one.
 ///
 /// Errors: those of every call; then `json` and `length` are as they were.
 #[unsafe(no_mangle)]

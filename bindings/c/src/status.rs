@@ -13,7 +13,8 @@ pub enum decluster_status {
     DECLUSTER_OK = 0,
     /// A pointer that must not be `NULL` is.
     DECLUSTER_ERROR_NULL = -1,
-    /// A number that stands for a choice (a kind, a dialect, a mode, how to cancel) is none of them.
+    /// A number that stands for a choice (a kind, a dialect, a mode, how to cancel) is none of them; or a length is more
+    /// than there can be (over `PTRDIFF_MAX`), as of a number that was negative.
     DECLUSTER_ERROR_BAD_ARGUMENT = -2,
     /// There is no parameter of this number.
     DECLUSTER_ERROR_UNKNOWN_PARAMETER = -3,
