@@ -43,16 +43,16 @@ fn run(what: &str, text: &str) -> Result<usize, Error> {
     let unit = if what == "words" { "word" } else { "block" };
     let config = Config::default().with_choice("unit", unit)?;
     if what == "rewriter" {
-        let rewriter = Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO)?;
-        play_rewriter(rewriter, text)
+        let mut rewriter = Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO)?;
+        play_rewriter(&mut rewriter, text)
     } else {
-        play_engine(Engine::new(&config, Nanos::ZERO), text)
+        play_engine(&mut Engine::new(&config, Nanos::ZERO), text)
     }
 }
 
 /// What is counted: callgrind knows it by its name. As in `c_cost.c`.
 #[inline(never)]
-fn play_engine(mut engine: Engine, mut text: &str) -> Result<usize, Error> {
+fn play_engine(engine: &mut Engine, mut text: &str) -> Result<usize, Error> {
     let (mut now, mut next, mut shown) = (Nanos::ZERO, Nanos::ZERO, 0);
     loop {
         if now == next {
@@ -80,7 +80,7 @@ fn play_engine(mut engine: Engine, mut text: &str) -> Result<usize, Error> {
 
 /// The same with events, each on a line.
 #[inline(never)]
-fn play_rewriter(mut rewriter: Rewriter, text: &str) -> Result<usize, Error> {
+fn play_rewriter(rewriter: &mut Rewriter, text: &str) -> Result<usize, Error> {
     let mut lines = text.split_inclusive('\n').peekable();
     let (mut now, mut next, mut shown) = (Nanos::ZERO, Nanos::ZERO, 0);
     loop {

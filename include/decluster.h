@@ -35,25 +35,26 @@
  *
  * There are four kinds of handles. A `decluster_rewriter` takes a provider's stream and gives the
  * same stream, re-cut and paced (or its text alone). A `decluster_engine` takes text and gives
- * pieces of it, for callers that decode the stream themselves. A `decluster_segmenter` cuts text without
- * pacing it, a `decluster_sse` decodes event streams. A `decluster_config` holds settings for them.
+ * pieces of it, for callers that decode the stream themselves. A `decluster_segmenter` cuts text
+ * without pacing it, a `decluster_sse` decodes event streams. A `decluster_config` holds settings
+ * for them.
  *
  * Ownership. What a `_new()` function gives belongs to the caller, who gives it back to the
  * `_free()` of the same name, once; `_free(NULL)` does nothing. What goes in (text, bytes, names)
  * is copied. What comes out (text in an output, JSON, pending text) belongs to the handle and is
- * valid until the next call that takes the handle without `const`. Text that goes in or comes out
- * is a pointer and a length, without a NUL; the pointer may be NULL where the length is 0. Names,
- * messages and versions end with a NUL. A buffer that a foreign language
- * passes for an output need not be aligned.
+ * valid until the next call that takes the handle without `const`; it goes into another handle as
+ * it is, into the same one only as a copy. Text that goes in or comes out is a pointer and a length,
+ * without a NUL; the pointer may be NULL where the length is 0. Names, messages and versions end
+ * with a NUL. A buffer that a foreign language passes for an output need not be aligned.
  *
  * Errors. A call returns 0 (`DECLUSTER_OK`) or a negative status. After one that takes the handle
  * without `const`, the `_error()` function of the handle tells what was wrong, with names and
  * numbers. Outputs are written, and anything is changed, only with `DECLUSTER_OK`; faults of a
  * stream are the exception, and are said with the rewriter. Besides what a function names, every
  * call on a handle may return NULL, BUSY, PANIC and POISONED (in full `DECLUSTER_ERROR_NULL` and so
- * on). A defect of the library never crosses into the caller: the call returns PANIC, and the
- * handle POISONED from then on. Only where memory runs out does the library end the
- * process, with a line on stderr, as Rust does.
+ * on), and BAD_ARGUMENT where it takes a length. A defect of the library never crosses into the
+ * caller: the call returns PANIC, and the handle POISONED from then on. Only where memory runs out
+ * does the library end the process, with a line on stderr, as Rust does.
  *
  * Backpressure. Read the source while `wants_input` is 1, which every output says. Memory is
  * bounded all the same: who pushes regardless is told FULL before long, and nothing is lost.
@@ -105,8 +106,8 @@ typedef enum decluster_status {
     /** A pointer that must not be `NULL` is. */
     DECLUSTER_ERROR_NULL = -1,
     /**
-     * An argument is none that there can be: a kind, a dialect, a mode, how to cancel, a length, a
-     * value's text.
+     * An argument is none that there can be: a kind, a dialect, a mode, how to cancel, a value's
+     * text; or a length over `PTRDIFF_MAX`, as of a number that was negative.
      */
     DECLUSTER_ERROR_BAD_ARGUMENT = -2,
     /** There is no parameter of this number. */
@@ -1157,7 +1158,8 @@ int32_t decluster_rewriter_dialect(const struct decluster_rewriter *rewriter);
  * own object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`),
  * `reasoning_tokens` (as the provider says), `error` (the provider's own), and counts: `restarts`,
  * `events`, `comments`, `repairs` (damage that was made good), `malformed` (events that could not
- * be understood, and passed unchanged).
+ * be understood, and passed unchanged). What is the provider's own stands as it came, with its line
+ * ends.
  *
  * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
  * which this is one.

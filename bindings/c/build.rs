@@ -1,8 +1,9 @@
 //! Gives the shared library its SONAME: a program that was linked with one ABI never loads another.
 
 #![allow(clippy::disallowed_macros, reason = "it is how a build script talks to cargo")]
+#![allow(clippy::disallowed_methods, reason = "it is how cargo talks to a build script")]
 
-use std::{error, fs};
+use std::{env, error, fs};
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -10,7 +11,11 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     let source = fs::read_to_string(VERSION)?;
     let constant = source.lines().find_map(|line| line.strip_prefix(ABI)?.strip_suffix(';'));
     let abi = constant.ok_or_else(|| format!("{VERSION} has no line {ABI:?}"))?;
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libdecluster.so.{abi}");
+    // The linkers of Apple and of Windows know no such word.
+    let system = env::var("CARGO_CFG_TARGET_OS")?;
+    if !["macos", "ios", "windows"].contains(&system.as_str()) {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libdecluster.so.{abi}");
+    }
     Ok(())
 }
 

@@ -14,7 +14,7 @@ from() {
     printf '%s\n' "$path"
 }
 
-PREFIX=$(from "$PREFIX" "$PWD")
+PREFIX=$(from "${PREFIX:?is empty, which would be here}" "$PWD")
 LIBDIR=$(from "${LIBDIR:-lib}" "$PREFIX")
 INCLUDEDIR=$(from "${INCLUDEDIR:-include}" "$PREFIX")
 DESTDIR=${DESTDIR:+$(from "$DESTDIR" "$PWD")}
@@ -88,6 +88,11 @@ remove_empty() {
 
 case ${1-} in
 install)
+    # Make takes what is there for built, whatever cargo was told.
+    if grep -q decluster_test_panic "$BUILT/libdecluster.so" "$BUILT/libdecluster.a"; then
+        echo "install.sh: $BUILT has the library with the hook of its tests; build it without" >&2
+        exit 1
+    fi
     # Not mkdir -p, which would heed a umask that shuts others out.
     install -d "$include" "$lib/pkgconfig" "$cmake"
     install -m 644 "$source/../../include/decluster.h" "$include"

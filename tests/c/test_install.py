@@ -320,3 +320,29 @@ def test_a_relative_prefix_is_meant_from_here(tmp_path: Path) -> None:
     make("install", f"PREFIX={os.path.relpath(tmp_path, ROOT)}")
     (said,) = pkg_config(tmp_path / "lib", "--variable=prefix")
     assert Path(said).resolve() == tmp_path.resolve()
+
+
+def test_a_library_with_the_hook_of_the_tests_is_not_installed(
+    hooked: Installed, installed: Installed, tmp_path: Path
+) -> None:
+    built = tmp_path / "target" / "release"
+    built.mkdir(parents=True)
+    shutil.copy(hooked.library / "libdecluster.so", built)
+    shutil.copy(installed.library / "libdecluster.a", built)
+    prefix = tmp_path / "prefix"
+    refused = refusal(f"PREFIX={prefix}", f"CARGO_TARGET_DIR={tmp_path / 'target'}")
+    assert "with the hook of its tests" in refused
+    assert not prefix.exists()
+
+
+def test_an_empty_prefix_is_refused(tmp_path: Path) -> None:
+    assert "PREFIX" in refusal("PREFIX=", f"DESTDIR={tmp_path / 'stage'}")
+    assert not (tmp_path / "stage").exists()
+
+
+def refusal(*variables: str) -> str:
+    """What an installation says that is refused."""
+    command = ["make", "--silent", "install", *variables, "CARGO=false"]
+    done = subprocess.run(command, check=False, capture_output=True, cwd=ROOT, text=True)
+    assert done.returncode != 0
+    return done.stderr

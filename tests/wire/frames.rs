@@ -347,7 +347,7 @@ fn events_that_were_parsed_are_frames_of_their_own() {
     let mut frames = Frames::new(10);
     assert!(frames.push_event("", "{\"a\":1}") && frames.push_event("news", "{}"));
     frames.push(b"data: x\n\n");
-    assert_eq!(frames.buffered(), 9);
+    assert!(frames.buffered() >= "{\"a\":1}news{}".len());
     for (number, name, data) in [(0, "message", "{\"a\":1}"), (1, "news", "{}")] {
         let frame = frames.poll().unwrap().unwrap();
         assert_eq!((frame.form, frame.raw), (Form::Object(number), data.as_bytes()));
@@ -355,6 +355,7 @@ fn events_that_were_parsed_are_frames_of_their_own() {
         assert_eq!((event.name, event.data, event.data_range), (name, data, Some(0..data.len())));
     }
     assert_eq!(frames.poll(), Ok(None));
+    assert_eq!(frames.buffered(), 0);
     assert!(frames.push_event("", "{\"a\":12345}"));
     assert_eq!(frames.poll(), Err(TooLarge { limit: 10, offset: 9 }));
     assert_eq!(frames.poll(), Ok(None));

@@ -323,7 +323,8 @@ pub unsafe extern "C" fn decluster_rewriter_dialect(rewriter: *const decluster_r
 /// `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's own
 /// object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the
 /// provider says), `error` (the provider's own), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
-/// made good), `malformed` (events that could not be understood, and passed unchanged).
+/// made good), `malformed` (events that could not be understood, and passed unchanged). What is the provider's own stands as
+/// it came, with its line ends.
 ///
 /// The JSON is the handle's, and valid until the next call that takes the handle without `const`, of which this is one.
 ///

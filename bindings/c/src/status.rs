@@ -13,7 +13,8 @@ pub enum decluster_status {
     DECLUSTER_OK = 0,
     /// A pointer that must not be `NULL` is.
     DECLUSTER_ERROR_NULL = -1,
-    /// An argument is none that there can be: a kind, a dialect, a mode, how to cancel, a length, a value's text.
+    /// An argument is none that there can be: a kind, a dialect, a mode, how to cancel, a value's text; or a length over
+    /// `PTRDIFF_MAX`, as of a number that was negative.
     DECLUSTER_ERROR_BAD_ARGUMENT = -2,
     /// There is no parameter of this number.
     DECLUSTER_ERROR_UNKNOWN_PARAMETER = -3,

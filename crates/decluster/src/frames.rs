@@ -196,7 +196,7 @@ impl Frames {
         }
     }
 
-    /// How many bytes were pushed and not handed out.
+    /// How many bytes were pushed and not handed out; of events that were parsed already also what each takes besides.
     #[must_use]
     pub fn buffered(&self) -> usize {
         match self.mode {
