@@ -8,7 +8,9 @@ import select
 import struct
 import subprocess
 import termios
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -192,10 +194,11 @@ def test_pace_stdin_heeds_its_settings(pace_stdin: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        (["--set", "flow=1"], "flow: there is nothing of this name"),
-        (["--set", "target=1"], "out of bounds"),
-        (["--set", "unit=letter"], "unit=letter: is neither a number nor a choice"),
-        (["--set", "target=-1"], "is neither a number nor a choice"),
+        (["--set", "flow=1"], 'flow=1: no parameter "flow"; there are: unit pace '),
+        (["--set", "target=1"], "out of bounds: 4000 to 64000 thousandths of a token"),
+        (["--set", "unit=letter"], 'unit=letter: unit = "letter" is none of: block word whole'),
+        (["--set", "target=-1"], 'target = "-1" is no number'),
+        (["--set", "max_tail=1h"], "nor one with ns, us, ms or s behind it"),
         (["--set", "target"], "target: is not NAME=VALUE"),
         (["--preset", "slow"], "balanced steady snappy"),
         (["--verbose"], "--help"),
@@ -270,6 +273,8 @@ def test_curl_multi_closes_the_connection_at_a_fault(setting: str, ask: Ask) -> 
     assert told.stdout.decode().startswith(SENTENCE)
     assert told.status == 1
     assert told.stderr.startswith("curl_multi: stream: ")
+    # It is read to its end all the same.
+    assert told.answer["dialect"] == "openai-chat"
 
 
 def test_curl_multi_tells_an_error_of_the_provider(ask: Ask) -> None:
@@ -277,6 +282,29 @@ def test_curl_multi_tells_an_error_of_the_provider(ask: Ask) -> None:
         told = ask(server)
     assert told.stdout.decode().startswith(SENTENCE)
     assert (told.status, told.answer["error"]["message"]) == (1, "overloaded")
+
+
+class Refuses(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = b'{"error": {"message": "no such key", "type": "invalid_request_error"}}'
+        self.send_response(401)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_curl_multi_tells_why_a_request_is_refused(curl_multi: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Refuses) as server:
+        answering = threading.Thread(target=server.handle_request)
+        answering.start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        told = Program(curl_multi, url, environment={"NO_PROXY": "*"}).end()
+        answering.join()
+    assert "the server's status is 401" in told.stderr
+    assert (told.status, told.answer["error"]["message"]) == (1, "no such key")
 
 
 def test_curl_multi_tells_a_connection_that_breaks_off(ask: Ask) -> None:
@@ -310,7 +338,9 @@ def test_curl_multi_tells_that_there_is_no_server(curl_multi: Path) -> None:
 def test_curl_multi_says_what_its_arguments_are(curl_multi: Path) -> None:
     for arguments in ([], ["--set", "flow=1", "http://"], ["--header", "A: b"]):
         told = Program(curl_multi, *arguments).end()
-        assert (told.status, told.stderr.startswith("curl_multi [--header")) == (2, True)
+        assert (told.status, "curl_multi [--header" in told.stderr) == (2, True)
+    told = Program(curl_multi, "--set", "unit=letter", "http://").end()
+    assert 'unit = "letter" is none of: block word whole' in told.stderr
 
 
 # Under valgrind

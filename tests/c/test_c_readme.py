@@ -82,11 +82,11 @@ def test_the_lines_for_cmake_build_a_program(installed: Installed, tmp_path: Pat
 
 
 def test_the_static_library_is_linked_as_it_says(installed: Installed, tmp_path: Path) -> None:
-    (asked,) = re.findall(r"`(pkg-config --libs-only-l --static decluster)`", README)
-    where = {**os.environ, "PKG_CONFIG_PATH": str(installed.library / "pkgconfig")}
-    rest = [word for word in run(*asked.split(), env=where).split() if word != "-ldecluster"]
+    (command,) = re.findall(r"`(cc prog\.c .*libdecluster\.a.*)`", README)
     (tmp_path / "prog.c").write_text(program())
-    header, archive = installed.prefix / "include", installed.library / "libdecluster.a"
+    (tmp_path / ".local").symlink_to(installed.prefix)
+    where = {**os.environ, "HOME": str(tmp_path)}
     prog = tmp_path / "prog"
-    run("gcc", *POSIX, f"-I{header}", tmp_path / "prog.c", archive, *rest, "-o", prog)
+    run("sh", "-c", f"{command} {' '.join(POSIX)} -o prog", cwd=tmp_path, env=where)
     assert "decluster" not in run("ldd", prog).replace(str(prog), "")
+    paces(prog, installed)

@@ -78,6 +78,14 @@ static size_t arrived(char *bytes, size_t one, size_t length, void *data)
     return length;
 }
 
+/* Nothing more is read: closes the connection, unless it was at its end. */
+static void close_transfer(struct stream *stream)
+{
+    if (stream->open)
+        curl_multi_remove_handle(stream->multi, stream->easy);
+    stream->open = 0;
+}
+
 /* Lets libcurl send and receive what it can without waiting. */
 static void transfer(struct stream *stream)
 {
@@ -90,9 +98,7 @@ static void transfer(struct stream *stream)
     else if (message && message->data.result && !stream->failed)
         fail(stream, "transfer", curl_easy_strerror(message->data.result));
     if (code || message) {
-        /* Closes the connection, unless it was at its end. */
-        curl_multi_remove_handle(stream->multi, stream->easy);
-        stream->open = 0;
+        close_transfer(stream);
         decluster_rewriter_finish(stream->rewriter, now());
     }
 }
@@ -113,12 +119,19 @@ static int wait(struct stream *stream, const decluster_output *out)
     return code ? fail(stream, "wait", curl_multi_strerror(code)) : 0;
 }
 
-/* Says what the answer amounted to, apart from its text. */
+/* Says what the answer amounted to, apart from its text. Returns 0 if it came to its end. */
 static int ended(struct stream *stream, uint32_t verdict)
 {
     const char *json;
     size_t length;
+    long status = 0;
 
+    curl_easy_getinfo(stream->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 400) {
+        fprintf(stderr, "curl_multi: the server's status is %ld\n", status);
+        stream->failed = 1;
+    }
+    /* The provider's error is in it, too. */
     if (decluster_rewriter_answer(stream->rewriter, &json, &length))
         return fail(stream, "answer", decluster_rewriter_error(stream->rewriter));
     fwrite(json, 1, length, stderr);
@@ -130,45 +143,44 @@ static int ended(struct stream *stream, uint32_t verdict)
 static int show(struct stream *stream)
 {
     decluster_output out;
+    decluster_status status;
     uint32_t kind = DECLUSTER_KIND_REASONING;
 
-    while (!decluster_rewriter_poll(stream->rewriter, now(), &out, sizeof out)) {
-        switch (out.type) {
-        case DECLUSTER_OUTPUT_PIECE:
+    for (;;) {
+        status = decluster_rewriter_poll(stream->rewriter, now(), &out, sizeof out);
+        if (status != DECLUSTER_OK) {
+            fail(stream, "stream", decluster_rewriter_error(stream->rewriter));
+            if (!decluster_status_is_fault(status))
+                return -1;
+            close_transfer(stream); /* No more of it is needed. */
+        } else if (out.type == DECLUSTER_OUTPUT_PIECE) {
             if (out.seq > 0 && out.kind != kind)
                 fputs("\n\n", stdout); /* Between reasoning and answer. */
             kind = out.kind;
             fwrite(out.text, 1, out.text_length, stdout);
-            break;
-        case DECLUSTER_OUTPUT_FINISHED:
+        } else if (out.type == DECLUSTER_OUTPUT_FINISHED) {
             return ended(stream, out.verdict);
-        default:
+        } else {
             if (fflush(stdout))
                 return fail(stream, "stdout", strerror(errno));
             if (wait(stream, &out))
                 return -1;
         }
     }
-    /* A poll tells a fault of the stream when all that came before it is out. */
-    return fail(stream, "stream", decluster_rewriter_error(stream->rewriter));
 }
 
-/* `name=number`, in the parameter's own unit. */
-static int set(decluster_config *config, const char *setting)
+/* `name=value`, as decluster_config_set_text() takes them. */
+static int set(struct stream *stream, const char *setting)
 {
     const char *value = strchr(setting, '=');
-    char name[64] = "", *end;
-    int32_t parameter;
-    uint64_t number;
+    char name[64] = "";
 
     if (!value || (size_t)(value - setting) >= sizeof name)
-        return -1;
+        return fail(stream, setting, "is not NAME=VALUE");
     memcpy(name, setting, (size_t)(value - setting));
-    parameter = decluster_parameter_find(name);
-    number = strtoull(value + 1, &end, 10);
-    if (parameter < 0 || value[1] < '0' || value[1] > '9' || *end)
-        return -1;
-    return decluster_config_set(config, (uint32_t)parameter, number);
+    if (decluster_config_set_text(stream->config, name, value + 1))
+        return fail(stream, setting, decluster_config_error(stream->config));
+    return 0;
 }
 
 /* Returns 0 if the arguments are understood. */
@@ -186,12 +198,12 @@ static int arguments(struct stream *stream, int count, char **words)
             if (!longer)
                 return -1;
             stream->headers = longer;
-        } else if (strcmp(words[i], "--set") || set(stream->config, words[i + 1])) {
+        } else if (strcmp(words[i], "--set") || set(stream, words[i + 1])) {
             break;
         }
     }
     if (code || i + 1 != count) {
-        fputs("curl_multi [--header LINE]... [--data TEXT] [--set NAME=NUMBER]... URL\n", stderr);
+        fputs("curl_multi [--header LINE]... [--data TEXT] [--set NAME=VALUE]... URL\n", stderr);
         return -1;
     }
     return curl_easy_setopt(stream->easy, CURLOPT_URL, words[i]) ? -1 : 0;
@@ -205,7 +217,6 @@ static int begin(struct stream *stream)
         curl_easy_setopt(stream->easy, CURLOPT_HTTPHEADER, stream->headers) ||
         curl_easy_setopt(stream->easy, CURLOPT_WRITEFUNCTION, arrived) ||
         curl_easy_setopt(stream->easy, CURLOPT_WRITEDATA, stream) ||
-        curl_easy_setopt(stream->easy, CURLOPT_FAILONERROR, 1L) ||
         curl_easy_setopt(stream->easy, CURLOPT_CONNECTTIMEOUT, 10L) ||
         curl_multi_add_handle(stream->multi, stream->easy))
         return fail(stream, "request", "it cannot be made");
@@ -229,8 +240,7 @@ int main(int count, char **words)
         result = 2;
     else if (!begin(&stream))
         result = show(&stream) || stream.failed || fputs("\n", stdout) < 0 || fflush(stdout);
-    if (stream.open)
-        curl_multi_remove_handle(stream.multi, stream.easy);
+    close_transfer(&stream);
     curl_easy_cleanup(stream.easy);
     curl_multi_cleanup(stream.multi);
     curl_slist_free_all(stream.headers);

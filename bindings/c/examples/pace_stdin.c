@@ -72,13 +72,6 @@ static int write_all(const char *bytes, size_t length)
     return 0;
 }
 
-/* An error that is the stream's: what came before it still leaves. */
-static int is_fault(decluster_status status)
-{
-    return status == DECLUSTER_ERROR_TOO_LARGE || status == DECLUSTER_ERROR_TOO_MANY_CHOICES ||
-           status == DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED;
-}
-
 static int say(const char *what, const char *why)
 {
     fprintf(stderr, "pace_stdin: %s: %s\n", what, why);
@@ -149,7 +142,7 @@ static int pace(decluster_rewriter *rewriter)
         }
         if (status != DECLUSTER_OK) {
             result = say("stream", decluster_rewriter_error(rewriter));
-            if (!is_fault(status))
+            if (!decluster_status_is_fault(status))
                 return result;
             /* Whoever writes need not go on; what came before the fault is still paced. */
             close(STDIN_FILENO);
@@ -158,32 +151,16 @@ static int pace(decluster_rewriter *rewriter)
     }
 }
 
-/* `name=value`: a number in the parameter's own unit, or the name of a choice. */
+/* `name=value`, as decluster_config_set_text() takes them. */
 static int set(decluster_config *config, const char *setting)
 {
-    const char *value = strchr(setting, '='), *choice = NULL;
-    char name[64] = "", *end = NULL;
-    int32_t parameter;
-    uint64_t number = 0;
+    const char *value = strchr(setting, '=');
+    char name[64] = "";
 
     if (!value || (size_t)(value - setting) >= sizeof name)
         return say(setting, "is not NAME=VALUE");
-    memcpy(name, setting, (size_t)(value++ - setting));
-    parameter = decluster_parameter_find(name);
-    if (parameter < 0)
-        return say(name, decluster_status_text(parameter));
-    while ((choice = decluster_parameter_choice((uint32_t)parameter, number)) != NULL) {
-        if (!strcmp(choice, value))
-            break;
-        number++;
-    }
-    if (!choice) {
-        errno = 0;
-        number = strtoull(value, &end, 10);
-        if (*value < '0' || *value > '9' || *end || errno)
-            return say(setting, "is neither a number nor a choice");
-    }
-    if (decluster_config_set(config, (uint32_t)parameter, number))
+    memcpy(name, setting, (size_t)(value - setting));
+    if (decluster_config_set_text(config, name, value + 1))
         return say(setting, decluster_config_error(config));
     return 0;
 }

@@ -290,19 +290,23 @@ fn number_of(row: &Parameter, text: &str) -> Outcome<u64> {
         }
         _ => None,
     };
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = digits.parse::<u64>().ok().filter(|_| plain);
-    number.zip(scale).and_then(|(number, scale)| number.checked_mul(scale)).ok_or_else(|| {
-        let expected = match row.unit {
-            ParameterUnit::Nanoseconds => {
-                " no number of nanoseconds, nor one with ns, us, ms or s behind it".to_owned()
-            }
-            _ if choices.is_empty() => " no number, or too large".to_owned(),
-            _ => format!(" none of: {}", choices.join(" ")),
-        };
-        let message = format!("{} = {text:?} is{expected}", row.name);
-        Refusal::new(DECLUSTER_ERROR_BAD_ARGUMENT, message)
-    })
+    match scale {
+        Some(scale) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            // What is more than can be written is out of bounds, too.
+            Ok(digits.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(scale))
+        }
+        _ => {
+            let expected = match row.unit {
+                ParameterUnit::Nanoseconds => {
+                    "no number of nanoseconds, nor one with ns, us, ms or s behind it".to_owned()
+                }
+                _ if choices.is_empty() => "no number".to_owned(),
+                _ => format!("none of: {}", choices.join(" ")),
+            };
+            let message = format!("{} = {text:?} is {expected}", row.name);
+            Err(Refusal::new(DECLUSTER_ERROR_BAD_ARGUMENT, message))
+        }
+    }
 }
 
 const TIMES: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
