@@ -510,3 +510,19 @@ fn a_clustered_stream_flows() {
         assert!(stalls <= 1, "{unit}: {gaps:?}");
     }
 }
+
+/// Blanks at the end of a delta go with the text after them: alone they would end no silence that a reader sees.
+#[test]
+fn blanks_alone_end_no_silence() {
+    for unit in ["block", "word"] {
+        let mut driver = Driver::new(&config(unit, "adaptive"), Nanos::ZERO);
+        for number in 0..4 {
+            driver.advance(Nanos::from_millis(900 * number));
+            let text = "The lease is renewed, and held to the end of the job. ".to_owned();
+            driver.feed(number, &Input::Text(Kind::Reasoning, 0, text)).unwrap();
+        }
+        driver.advance(Nanos::from_millis(4_000));
+        let blank = pieces(&driver.out).find(|(_, text, ..)| text.trim().is_empty());
+        assert_eq!(blank, None, "{unit}");
+    }
+}

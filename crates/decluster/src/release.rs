@@ -222,9 +222,13 @@ impl<'a> Cuts<'a> {
     }
 
     /// Nothing but a word whose end has not come: against a stall it goes as far as its last character has
-    /// been held long enough, or else as far as the delta before brought it.
+    /// been held long enough, or else as far as the delta before brought it. Blanks alone end no stall that a
+    /// reader would see.
     fn open_word(&self, stall: Nanos) -> Option<(Nanos, Edge)> {
         let (head, end) = (self.lane.head.end, self.lane.end());
+        if self.lane.slice(head, end.end).trim().is_empty() {
+            return None;
+        }
         let held = self.held_until();
         let before = self
             .lane
