@@ -8,8 +8,8 @@
  * later than `max_delay` (1.5 s) after it arrived.
  *
  * It has no socket, no thread, no timer, no callback and no clock: bytes and the time go in, and
- * what is to be done now comes out. A sketch of the loop, for a stream that comes in at descriptor 0
- * and leaves at descriptor 1:
+ * what is to be done now comes out. A sketch of the loop, for a stream that comes in at descriptor
+ * 0 and leaves at descriptor 1:
  *
  *     decluster_rewriter *rewriter;
  *     decluster_output out;
@@ -43,9 +43,10 @@
  * `_free()` of the same name, once; `_free(NULL)` does nothing. What goes in (text, bytes, names)
  * is copied. What comes out (text in an output, JSON, pending text) belongs to the handle and is
  * valid until the next call that takes the handle without `const`; it goes into another handle as
- * it is, into the same one only as a copy. Text that goes in or comes out is a pointer and a length,
- * without a NUL; the pointer may be NULL where the length is 0. Names, messages and versions end
- * with a NUL. A buffer that a foreign language passes for an output need not be aligned.
+ * it is, into the same one only as a copy. Text that goes in or comes out is a pointer and a
+ * length, without a NUL; the pointer may be NULL where the length is 0. Names, messages and
+ * versions end with a NUL. A buffer that a foreign language passes for an output need not be
+ * aligned.
  *
  * Errors. A call returns 0 (`DECLUSTER_OK`) or a negative status. After one that takes the handle
  * without `const`, the `_error()` function of the handle tells what was wrong, with names and
@@ -59,11 +60,11 @@
  * Backpressure. Read the source while `wants_input` is 1, which every output says. Memory is
  * bounded all the same: who pushes regardless is told FULL before long, and nothing is lost.
  *
- * Threads. A handle may be used by any thread. Calls that take it with `const` may go on at the same
- * time (many threads may make engines from one config); any other call must be alone on its handle,
- * or is told BUSY and does nothing, so a lock is the caller's to hold. Handles share nothing;
- * functions without one may be called at any time, also after fork(). Nothing is read from the
- * environment and nothing is printed.
+ * Threads. A handle may be used by any thread. Calls that take it with `const` may go on at the
+ * same time (many threads may make engines from one config); any other call must be alone on its
+ * handle, or is told BUSY and does nothing, so a lock is the caller's to hold. Handles share
+ * nothing; functions without one may be called at any time, also after fork(). Nothing is read from
+ * the environment and nothing is printed.
  *
  * Time. `now_ns` is the caller's: nanoseconds of one monotonic clock for each handle
  * (`clock_gettime(CLOCK_MONOTONIC)`), from any beginning. A clock that runs backwards stands still.
