@@ -1,5 +1,6 @@
 # `make demo` shows what decluster does; `make test` runs every test, lint and format check.
-# Needs Rust, Python 3.10 or newer and make; everything else is installed into .venv.
+# Needs Rust, Python 3.10 or newer and make; everything else is installed into .venv, but for what the C tests need of the
+# system (tests/c/tools.sh).
 
 PYTHON ?= python3
 VENV := .venv
@@ -114,8 +115,13 @@ LIBRARY_SOURCES := Cargo.toml Cargo.lock $(shell find crates/decluster bindings/
 # Make parts words at blanks.
 BLANK := $(subst ,, )
 LIBRARY := $(subst $(BLANK),\ ,$(TARGET))/release/libdecluster.so
-INSTALL = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' DESTDIR='$(DESTDIR)' \
-	VERSION='$(VERSION)' ABI='$(ABI)' BUILT='$(TARGET)/release' bindings/c/install.sh
+install uninstall: export PREFIX := $(PREFIX)
+install uninstall: export LIBDIR := $(LIBDIR)
+install uninstall: export INCLUDEDIR := $(INCLUDEDIR)
+install uninstall: export DESTDIR := $(DESTDIR)
+install uninstall: export VERSION := $(VERSION)
+install uninstall: export ABI := $(ABI)
+install uninstall: export BUILT := $(TARGET)/release
 libdecluster: $(LIBRARY)
 
 $(LIBRARY): $(LIBRARY_SOURCES)
@@ -123,10 +129,10 @@ $(LIBRARY): $(LIBRARY_SOURCES)
 	touch '$(TARGET)/release/libdecluster.so'
 
 install: $(LIBRARY)
-	$(INSTALL) install
+	bindings/c/install.sh install
 
 uninstall:
-	$(INSTALL) uninstall
+	bindings/c/install.sh uninstall
 
 header:
 	UPDATE_HEADER=1 $(CARGO) test --locked --quiet -p decluster-c --test header

@@ -102,14 +102,21 @@ install)
     fill declusterConfigVersion.cmake.in "$cmake/declusterConfigVersion.cmake"
     ;;
 uninstall)
-    older=$(readlink "$lib/libdecluster.so.$ABI" || true)
+    name=libdecluster.so.$ABI
+    older=$(readlink "$lib/$name" || true)
     case $older in
     */*) ;;
     libdecluster.so.*) rm -f "$lib/$older" ;;
     esac
-    rm -f "$lib/libdecluster.so.$VERSION" "$lib/libdecluster.so.$ABI" "$lib/libdecluster.so" "$lib/libdecluster.a" \
-        "$include/decluster.h" "$lib/pkgconfig/decluster.pc" \
-        "$cmake/declusterConfig.cmake" "$cmake/declusterConfigVersion.cmake"
+    # What has no ABI in its name may belong to another one by now, and stays with it.
+    current=$(readlink "$lib/libdecluster.so" || true)
+    rm -f "$lib/libdecluster.so.$VERSION" "$lib/$name"
+    case $current in
+    "$name" | '')
+        rm -f "$lib/libdecluster.so" "$lib/libdecluster.a" "$include/decluster.h" "$lib/pkgconfig/decluster.pc" \
+            "$cmake/declusterConfig.cmake" "$cmake/declusterConfigVersion.cmake"
+        ;;
+    esac
     remove_empty "$cmake" "$lib"
     remove_empty "$lib/pkgconfig" "$lib"
     # A system keeps its directories, even empty ones; a prefix or a stage of one's own is as it was.

@@ -73,12 +73,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def hooked(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The same library with `decluster_test_panic()`, which makes the next call panic."""
     prefix = tmp_path_factory.mktemp("hooked")
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    target = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
     cargo = os.environ.get("CARGO", "cargo")
     run(cargo, "build", "--locked", "-p", "decluster-c", "--features", "test-hook", cwd=ROOT)
     (prefix / "include").symlink_to(installed.prefix / "include")
     (prefix / "lib").mkdir()
     # A copy: the next build of the tests puts the library without the hook there.
-    for name in ("libdecluster.so", "libdecluster.so.0"):
-        shutil.copy(target / "debug" / "libdecluster.so", prefix / "lib" / name)
+    for name in installed.library.glob("libdecluster.so*"):
+        shutil.copy(target / "debug" / "libdecluster.so", prefix / "lib" / name.name)
     return Installed(prefix)

@@ -301,6 +301,26 @@ def test_uninstall_leaves_what_was_there(tmp_path: Path) -> None:
     assert listed(tmp_path) == before
 
 
+def test_uninstall_leaves_what_a_newer_abi_has_taken_over(tmp_path: Path) -> None:
+    make("install", f"PREFIX={tmp_path}")
+    newer = tmp_path / "lib" / "libdecluster.so.9"
+    newer.write_bytes(b"of another ABI")
+    link = tmp_path / "lib" / "libdecluster.so"
+    link.unlink()
+    link.symlink_to(newer.name)
+    before = files(tmp_path)
+    make("uninstall", f"PREFIX={tmp_path}")
+    assert before - files(tmp_path) == {f"lib/{SONAME}", f"lib/{WHOLE}"}
+
+
+def test_a_prefix_may_have_a_quote_in_it(tmp_path: Path) -> None:
+    prefix = tmp_path / "it's mine"
+    make("install", f"PREFIX={prefix}")
+    assert files(prefix) == installed_files()
+    make("uninstall", f"PREFIX={prefix}")
+    assert not prefix.exists() or not listed(prefix)
+
+
 def test_installing_twice_is_installing_once(tmp_path: Path) -> None:
     make("install", f"PREFIX={tmp_path}")
     first = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}

@@ -204,6 +204,14 @@ fn events_come_out_as_events_that_know_where_they_come_from() {
 }
 
 #[test]
+fn events_without_data_come_out_as_they_came() {
+    let events = [r#"{"a":1}"#, "", "", r#"{"b":2}"#].map(str::to_owned);
+    let out = objects(&Config::default(), &events, 1);
+    let given: Vec<_> = out.iter().map(|(number, data, ..)| (*number, data.as_str())).collect();
+    assert_eq!(given, [(0, r#"{"a":1}"#), (1, ""), (2, ""), (3, r#"{"b":2}"#)]);
+}
+
+#[test]
 fn events_and_bytes_do_not_mix() {
     let config = Config::default().with("max_event_bytes", 4_096).unwrap();
     let open = || Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO).unwrap();

@@ -21,7 +21,7 @@ pub(crate) struct Segmenting {
     blocks: VecDeque<Block>,
     /// The one that was given out last.
     given: Option<Block>,
-    /// Bytes in `blocks`.
+    /// Bytes that `blocks` take.
     queued: usize,
     finished: bool,
     max_queue_bytes: usize,
@@ -189,7 +189,7 @@ impl Segmenting {
     }
 
     fn take(&mut self, blocks: Vec<Block>) {
-        self.queued += blocks.iter().map(|block| block.text.len()).sum::<usize>();
+        self.queued += blocks.iter().map(size).sum::<usize>();
         self.blocks.extend(blocks);
     }
 
@@ -201,7 +201,7 @@ impl Segmenting {
                 if self.finished { DECLUSTER_OUTPUT_FINISHED } else { DECLUSTER_OUTPUT_NEED_INPUT };
             return decluster_output { wants_input, ..decluster_output::of(none) };
         };
-        self.queued -= block.text.len();
+        self.queued -= size(block);
         decluster_output {
             wants_input: u32::from(self.queued <= self.max_queue_bytes),
             block: block.number,
@@ -211,4 +211,9 @@ impl Segmenting {
         }
         .with_text(block.text.as_bytes())
     }
+}
+
+/// What a block takes, even a short one.
+fn size(block: &Block) -> usize {
+    size_of::<Block>() + block.text.len()
 }

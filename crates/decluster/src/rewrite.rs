@@ -366,10 +366,10 @@ impl Rewriter {
             self.out.clear();
             if let Some(frame) = self.urgent.pop() {
                 self.templates.write(&frame.raw, frame.form, frame.led, &mut self.out);
-                if self.out.is_empty() {
+                self.object = Object::of(frame.form, false, &frame.name);
+                if self.out.is_empty() && self.object.is_none() {
                     continue;
                 }
-                self.object = Object::of(frame.form, false, &frame.name);
                 return Step::Bytes;
             }
             if self.other.advance() {
@@ -401,7 +401,8 @@ impl Rewriter {
                 }
                 Output::Mark(number) => {
                     self.templates.take_event(number, &mut sink);
-                    if !self.out.is_empty() {
+                    // An object counts even without data.
+                    if !self.out.is_empty() || self.templates.has_object() {
                         return Step::Bytes;
                     }
                 }

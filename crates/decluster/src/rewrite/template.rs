@@ -145,6 +145,11 @@ impl Templates {
         })
     }
 
+    /// Whether an object was written that was not told yet.
+    pub(super) fn has_object(&self) -> bool {
+        self.object.is_some()
+    }
+
     /// The object that was written last, if that was one. Tells it once.
     pub(super) fn take_object(&mut self) -> Option<Object> {
         self.object.take()
