@@ -30,7 +30,8 @@ static uint32_t take(decluster_sse *sse, struct journal *journal) {
 }
 
 static const char BYTES[] =
-    "\xef\xbb\xbf: a comment\r\n: and more\r\n\r\ndata: one\n\nevent: two\nid: 7\ndata: two\ndata\r\n"
+    "\xef\xbb\xbf: a comment\r\n: and more\r\n\r\ndata: one\n\n"
+    "event: two\nid: 7\ndata: two\ndata\r\n"
     "data:  lines\rretry: 1500\n\n: with data\ndata: \xe2\x82\xac\n\nid\ndata:3\r\n\r\n"
     "retry: soon\ndata: [DONE]\n\nnothing: known\n\ndata: cut";
 
