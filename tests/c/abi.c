@@ -152,44 +152,52 @@
     X(THINK_TAGS, off, 2)
 
 /* Struct, field, the byte where it stands, its size: everywhere. */
-#define FIELDS(X)                               \
-    X(decluster_output, type, 0, 4)             \
-    X(decluster_output, wants_input, 4, 4)      \
-    X(decluster_output, kind, 8, 4)             \
-    X(decluster_output, index, 12, 4)           \
-    X(decluster_output, part, 16, 4)            \
-    X(decluster_output, boundary, 20, 4)        \
-    X(decluster_output, ends_block, 24, 4)      \
-    X(decluster_output, tokens, 28, 4)          \
-    X(decluster_output, seq, 32, 8)             \
-    X(decluster_output, block, 40, 8)           \
-    X(decluster_output, origin, 48, 8)          \
-    X(decluster_output, arrived_ns, 56, 8)      \
-    X(decluster_output, at_ns, 64, 8)           \
-    X(decluster_output, number, 72, 8)          \
-    X(decluster_output, done, 80, 8)            \
-    X(decluster_output, retry_ms, 88, 8)        \
-    X(decluster_output, changed, 96, 4)         \
-    X(decluster_output, terminated, 100, 4)     \
-    X(decluster_output, verdict, 104, 4)        \
-    X(decluster_output, reserved, 108, 4)       \
-    X(decluster_stats, deltas, 0, 8)            \
-    X(decluster_stats, pieces, 8, 8)            \
-    X(decluster_stats, blocks, 16, 8)           \
-    X(decluster_stats, cuts, 24, 8)             \
-    X(decluster_stats, hurried, 32, 8)          \
-    X(decluster_stats, tokens_in, 40, 8)        \
-    X(decluster_stats, tokens_out, 48, 8)       \
-    X(decluster_stats, bytes_in, 56, 8)         \
-    X(decluster_stats, bytes_out, 64, 8)        \
-    X(decluster_stats, queued_bytes, 72, 8)     \
-    X(decluster_stats, max_delay_ns, 80, 8)     \
-    X(decluster_stats, rate, 88, 8)             \
-    X(decluster_stats, reserved_words, 96, 32)  \
-    X(decluster_parameter_info, min, 0, 8)      \
-    X(decluster_parameter_info, max, 8, 8)      \
-    X(decluster_parameter_info, initial, 16, 8) \
-    X(decluster_parameter_info, measure, 24, 4) \
+#define FIELDS(X)                                \
+    X(decluster_output, type, 0, 4)              \
+    X(decluster_output, wants_input, 4, 4)       \
+    X(decluster_output, kind, 8, 4)              \
+    X(decluster_output, index, 12, 4)            \
+    X(decluster_output, part, 16, 4)             \
+    X(decluster_output, boundary, 20, 4)         \
+    X(decluster_output, ends_block, 24, 4)       \
+    X(decluster_output, tokens, 28, 4)           \
+    X(decluster_output, seq, 32, 8)              \
+    X(decluster_output, block, 40, 8)            \
+    X(decluster_output, origin, 48, 8)           \
+    X(decluster_output, arrived_ns, 56, 8)       \
+    X(decluster_output, at_ns, 64, 8)            \
+    X(decluster_output, number, 72, 8)           \
+    X(decluster_output, done, 80, 8)             \
+    X(decluster_output, retry_ms, 88, 8)         \
+    X(decluster_output, changed, 96, 4)          \
+    X(decluster_output, terminated, 100, 4)      \
+    X(decluster_output, verdict, 104, 4)         \
+    X(decluster_output, reserved, 108, 4)        \
+    X(decluster_stats, deltas, 0, 8)             \
+    X(decluster_stats, pieces, 8, 8)             \
+    X(decluster_stats, blocks, 16, 8)            \
+    X(decluster_stats, cuts, 24, 8)              \
+    X(decluster_stats, hurried, 32, 8)           \
+    X(decluster_stats, tokens_in, 40, 8)         \
+    X(decluster_stats, tokens_out, 48, 8)        \
+    X(decluster_stats, bytes_in, 56, 8)          \
+    X(decluster_stats, bytes_out, 64, 8)         \
+    X(decluster_stats, queued_bytes, 72, 8)      \
+    X(decluster_stats, max_delay_ns, 80, 8)      \
+    X(decluster_stats, rate, 88, 8)              \
+    X(decluster_stats, reserved_words, 96, 32)   \
+    X(decluster_tokens, input, 0, 8)             \
+    X(decluster_tokens, cached_input, 8, 8)      \
+    X(decluster_tokens, cache_write, 16, 8)      \
+    X(decluster_tokens, output, 24, 8)           \
+    X(decluster_tokens, reasoning, 32, 8)        \
+    X(decluster_tokens, visible, 40, 8)          \
+    X(decluster_tokens, cost_picodollars, 48, 8) \
+    X(decluster_tokens, reserved_words, 56, 24)  \
+    X(decluster_parameter_info, min, 0, 8)       \
+    X(decluster_parameter_info, max, 8, 8)       \
+    X(decluster_parameter_info, initial, 16, 8)  \
+    X(decluster_parameter_info, measure, 24, 4)  \
     X(decluster_parameter_info, reserved, 28, 4)
 
 /* The same, where pointers and sizes have 64 bits. */
@@ -204,6 +212,23 @@
     X(decluster_parameter_info, name, 32, 8)     \
     X(decluster_parameter_info, doc, 40, 8)
 
+/* The enums, by the names without `enum`. */
+#define ENUMS(X)                                             \
+    X(decluster_status, DECLUSTER_ERROR_POISONED)            \
+    X(decluster_measure, DECLUSTER_MEASURE_SWITCH)           \
+    X(decluster_output_type, DECLUSTER_OUTPUT_BLOCK)         \
+    X(decluster_kind, DECLUSTER_KIND_OUTPUT)                 \
+    X(decluster_boundary, DECLUSTER_BOUNDARY_GRAPHEME)       \
+    X(decluster_verdict, DECLUSTER_VERDICT_TRUNCATED)        \
+    X(decluster_cancel, DECLUSTER_CANCEL_DROP)               \
+    X(decluster_dialect, DECLUSTER_DIALECT_INCIDENT)         \
+    X(decluster_mode, DECLUSTER_MODE_PIECES_AND_EVENTS)      \
+    X(decluster_parameter, DECLUSTER_PARAMETER_THINK_COPIES) \
+    X(decluster_unit, DECLUSTER_UNIT_WHOLE)                  \
+    X(decluster_pace, DECLUSTER_PACE_OFF)                    \
+    X(decluster_segment, DECLUSTER_SEGMENT_SENTENCES)        \
+    X(decluster_think_tags, DECLUSTER_THINK_TAGS_OFF)
+
 /* What can be known at compile time does not compile otherwise. */
 #define FIXED(name, holds) typedef char name##_is_fixed[(holds) ? 1 : -1];
 #define FIXED_NUMBER(name, number) FIXED(name, (name) == (number))
@@ -213,11 +238,14 @@
     FIXED(type##_##field, offsetof(type, field) == (at) && \
                               sizeof(((type *)0)->field) == (size))
 
+#define FIXED_ENUM(type, last) FIXED(enum_##type, sizeof(type) == 4)
+
 NUMBERS(FIXED_NUMBER)
+ENUMS(FIXED_ENUM)
 PARAMETERS(FIXED_PARAMETER)
 FIELDS(FIXED_FIELD)
-FIXED(status, sizeof(decluster_status) == 4)
 FIXED(stats_size, sizeof(decluster_stats) == 128)
+FIXED(tokens_size, sizeof(decluster_tokens) == 80)
 FIXED(abi_version, DECLUSTER_ABI_VERSION == 0)
 #if UINTPTR_MAX == 0xffffffffffffffffu
 WIDE_FIELDS(FIXED_FIELD)
@@ -232,9 +260,28 @@ static void every_number_is_what_it_was(void) {
     FIELDS(CHECK_FIELD)
 }
 
+static void every_enum_has_a_name_of_its_own(void) {
+#define CHECK_ENUM(type, last) \
+    {                          \
+        type held = last;      \
+        SAME(held, last);      \
+    }
+    ENUMS(CHECK_ENUM)
+}
+
+#if DECLUSTER_VERSION_MAJOR < 0 || DECLUSTER_VERSION_MINOR < 0 || DECLUSTER_VERSION_PATCH < 0
+#error "the preprocessor can compare versions"
+#endif
+
 static void the_library_has_the_header_s_version(void) {
+    static const char version[] = DECLUSTER_VERSION;
+    char numbers[40];
     SAME(decluster_abi_version(), DECLUSTER_ABI_VERSION);
-    CHECK(strchr(decluster_version(), '.') != NULL);
+    SAME_TEXT(decluster_version(), strlen(decluster_version()), version);
+    snprintf(numbers, sizeof numbers, "%d.%d.%d", DECLUSTER_VERSION_MAJOR, DECLUSTER_VERSION_MINOR,
+             DECLUSTER_VERSION_PATCH);
+    /* What may follow is that it is no release yet. */
+    SAME_TEXT(version, strcspn(version, "-+"), numbers);
 }
 
 static void every_status_has_a_text_of_its_own(void) {
@@ -251,10 +298,22 @@ static void every_status_has_a_text_of_its_own(void) {
     CHECK(strcmp(decluster_status_text(INT32_MIN), decluster_status_text(1)) == 0);
 }
 
+static void faults_are_what_a_stream_is_to_blame_for(void) {
+    int32_t status;
+    for (status = -30; status <= 10; status++) {
+        SAME(decluster_status_is_fault(status),
+             status == DECLUSTER_ERROR_TOO_LARGE || status == DECLUSTER_ERROR_TOO_MANY_CHOICES ||
+                 status == DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED);
+    }
+    SAME(decluster_status_is_fault(INT32_MIN), 0);
+    SAME(decluster_status_is_fault(INT32_MAX), 0);
+}
+
 static void check_parameter(uint32_t parameter, const char *name, int number, uint32_t measure) {
     decluster_parameter_info info;
     decluster_config *config;
     uint64_t value = 0;
+    char text[40];
     memset(&info, 0xa5, sizeof info);
     SAME(parameter, number);
     SAME(decluster_parameter_find(name), number);
@@ -281,6 +340,16 @@ static void check_parameter(uint32_t parameter, const char *name, int number, ui
     SAME(decluster_config_set(config, parameter, info.min), 0);
     SAME(decluster_config_get(config, parameter, &value), 0);
     CHECK(value == info.min);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)info.max);
+    SAME(decluster_config_set_text(config, name, text), 0);
+    SAME(decluster_config_get(config, parameter, &value), 0);
+    CHECK(value == info.max);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)info.max + 1);
+    SAME(decluster_config_set_text(config, name, text), DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAME(decluster_config_set_text(config, name, "1ns"),
+         measure != DECLUSTER_MEASURE_NANOSECONDS ? DECLUSTER_ERROR_BAD_ARGUMENT
+         : info.min <= 1                          ? DECLUSTER_OK
+                                                  : DECLUSTER_ERROR_OUT_OF_BOUNDS);
     decluster_config_free(config);
 }
 
@@ -293,11 +362,25 @@ static void every_parameter_is_what_the_header_says(void) {
     SAME(decluster_parameter_count(), count);
 }
 
+/* By its name it is set, too, from whatever was set before. */
+static void check_choice(uint32_t parameter, const char *name, uint64_t number) {
+    const char *found = decluster_parameter_choice(parameter, number);
+    decluster_parameter_info info;
+    decluster_config *config;
+    uint64_t value = 77;
+    if (CHECK(found != NULL)) SAME_TEXT(found, strlen(found), name);
+    SAME(decluster_parameter_describe(parameter, &info, sizeof info), 0);
+    SAME(decluster_config_new(&config), 0);
+    SAME(decluster_config_set(config, parameter, (number + 1) % 3), 0);
+    SAME(decluster_config_set_text(config, info.name, name), 0);
+    SAME(decluster_config_get(config, parameter, &value), 0);
+    SAME(value, number);
+    decluster_config_free(config);
+}
+
 static void every_choice_has_the_name_of_its_enumerator(void) {
-    const char *found;
-#define CHECK_CHOICE(parameter, name, number)                                    \
-    found = decluster_parameter_choice(DECLUSTER_PARAMETER_##parameter, number); \
-    if (CHECK(found != NULL)) SAME_TEXT(found, strlen(found), #name);
+#define CHECK_CHOICE(parameter, name, number) \
+    check_choice(DECLUSTER_PARAMETER_##parameter, #name, number);
     CHOICES(CHECK_CHOICE)
 }
 
@@ -317,8 +400,10 @@ static void a_choice_has_a_name_up_to_its_greatest_value_and_other_parameters_ha
 
 int main(void) {
     RUN(every_number_is_what_it_was);
+    RUN(every_enum_has_a_name_of_its_own);
     RUN(the_library_has_the_header_s_version);
     RUN(every_status_has_a_text_of_its_own);
+    RUN(faults_are_what_a_stream_is_to_blame_for);
     RUN(every_parameter_is_what_the_header_says);
     RUN(every_choice_has_the_name_of_its_enumerator);
     RUN(a_choice_has_a_name_up_to_its_greatest_value_and_other_parameters_have_none);

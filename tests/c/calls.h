@@ -22,6 +22,7 @@ static inline int32_t call_config(decluster_config *config, int number, const ch
         CALL(1, decluster_config_get, (config, DECLUSTER_PARAMETER_RATE, &value));
         CALL(2, decluster_config_preset, (config, "steady"));
         CALL(3, decluster_config_profile, (config, "codex-low-latency"));
+        CALL(4, decluster_config_set_text, (config, "rate", "100"));
     default:
         return NO_MORE;
     }
@@ -50,6 +51,7 @@ static inline int32_t call_rewriter(decluster_rewriter *rewriter, int number,
                                     const char **called) {
     decluster_output out;
     decluster_stats stats;
+    decluster_tokens tokens;
     const char *json;
     size_t length;
     switch (number) {
@@ -65,6 +67,7 @@ static inline int32_t call_rewriter(decluster_rewriter *rewriter, int number,
         CALL(9, decluster_rewriter_stats, (rewriter, &stats, sizeof stats));
         CALL(10, decluster_rewriter_dialect, (rewriter));
         CALL(11, decluster_rewriter_answer, (rewriter, &json, &length));
+        CALL(12, decluster_rewriter_tokens, (rewriter, &tokens, sizeof tokens));
     default:
         return NO_MORE;
     }

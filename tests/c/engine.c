@@ -564,6 +564,45 @@ static uint64_t value_of(const decluster_config *config, uint32_t parameter) {
     return value;
 }
 
+static void settings_are_taken_from_text(void) {
+    static const struct {
+        const char *name, *text;
+        uint64_t value;
+    } settings[] = {
+        {"max_delay", "800ms", 800 * MS},
+        {"max_delay", "900000us", 900 * MS},
+        {"max_delay", "2s", 2 * (uint64_t)SECOND},
+        {"max_delay", "100000000ns", 100 * MS},
+        {"max_delay", "700000000", 700 * MS},
+        {"max_delay", "60s", 60 * (uint64_t)SECOND},
+        {"first_hold", "0s", 0},
+        {"first_hold", "0045ms", 45 * MS},
+        {"rate", "100", 100},
+        {"cut_part", "0", 0},
+        {"max_queue_bytes", "1073741824", 1073741824},
+        {"unit", "word", DECLUSTER_UNIT_WORD},
+        {"unit", "0", DECLUSTER_UNIT_BLOCK},
+        {"pace", "off", DECLUSTER_PACE_OFF},
+        {"segment", "off", DECLUSTER_SEGMENT_OFF},
+        {"think_tags", "all", DECLUSTER_THINK_TAGS_ALL},
+        {"think_copies", "1", 1},
+    };
+    decluster_config *config;
+    size_t at;
+    SAME(decluster_config_new(&config), 0);
+    for (at = 0; at < sizeof settings / sizeof *settings; at++) {
+        uint32_t parameter = (uint32_t)decluster_parameter_find(settings[at].name);
+        SAME(decluster_config_set_text(config, settings[at].name, settings[at].text), 0);
+        SAME(value_of(config, parameter), settings[at].value);
+    }
+    SAME(decluster_config_error(config)[0], 0);
+    /* Each has set its own parameter and no other. */
+    SAME(value_of(config, DECLUSTER_PARAMETER_MAX_DELAY), 60 * (uint64_t)SECOND);
+    SAME(value_of(config, DECLUSTER_PARAMETER_RATE), 100);
+    SAME(value_of(config, DECLUSTER_PARAMETER_MAX_GAP), 240 * MS);
+    decluster_config_free(config);
+}
+
 static void a_preset_forgets_what_was_set_before(void) {
     decluster_config *config, *defaults;
     uint32_t parameter, differ = 0;
@@ -618,6 +657,7 @@ int main(void) {
     RUN(a_message_stays_over_calls_that_succeed_and_over_looking);
     RUN(what_was_pushed_may_be_overwritten);
     RUN(an_engine_keeps_the_settings_that_it_was_made_with);
+    RUN(settings_are_taken_from_text);
     RUN(a_preset_forgets_what_was_set_before);
     RUN(a_profile_is_settings_under_a_name);
     return done();

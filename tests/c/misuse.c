@@ -17,6 +17,7 @@
 /* An output that is written to is seen. */
 static decluster_output untouched, out;
 static decluster_stats untouched_stats, stats;
+static decluster_tokens untouched_tokens, tokens;
 static const char *untouched_pointer, *pointer;
 static size_t untouched_length, length;
 static uint64_t untouched_value, value;
@@ -26,6 +27,8 @@ static void fill(void) {
     memset(&out, 0xa5, sizeof out);
     memset(&untouched_stats, 0xa5, sizeof untouched_stats);
     memset(&stats, 0xa5, sizeof stats);
+    memset(&untouched_tokens, 0xa5, sizeof untouched_tokens);
+    memset(&tokens, 0xa5, sizeof tokens);
     untouched_pointer = pointer = "nothing";
     untouched_length = length = 77;
     untouched_value = value = 77;
@@ -34,6 +37,7 @@ static void fill(void) {
 static void check_untouched(void) {
     CHECK(memcmp(&out, &untouched, sizeof out) == 0);
     CHECK(memcmp(&stats, &untouched_stats, sizeof stats) == 0);
+    CHECK(memcmp(&tokens, &untouched_tokens, sizeof tokens) == 0);
     CHECK(pointer == untouched_pointer);
     CHECK(length == untouched_length);
     CHECK(value == untouched_value);
@@ -71,10 +75,12 @@ static void nothing_is_freed_and_nothing_has_no_error(void) {
     MISUSE_ERROR(decluster_sse_error);
 }
 
-static void a_status_that_is_none_has_a_text(void) {
+static void a_status_that_is_none_has_a_text_and_is_no_fault(void) {
     printf("decluster_status_text(-18)\n");
     SAYS(decluster_status_text(-18), "no status");
     SAYS(decluster_status_text(INT32_MAX), "no status");
+    MISUSE(decluster_status_is_fault(-18), 0);
+    MISUSE(decluster_status_is_fault(9), 0);
 }
 
 static void what_is_no_parameter_is_not_described(void) {
@@ -101,6 +107,58 @@ static void what_is_no_parameter_is_not_described(void) {
     CHECK(decluster_parameter_choice(DECLUSTER_PARAMETER_RATE, 0) == NULL);
 }
 
+/* All that is wrong with settings as text. The rate was set before, all else is as it was made. */
+static void misuse_texts(decluster_config *config) {
+    /* No numbers, or too large. */
+    static const char *const numbers[] = {
+        "",     "-1",      "+1",   " 1",   "1 ",    "1.5", "1e3",  "0x10",
+        "1_0",  "1,0",     "ten",  "\xff", "1\xff", "ms",  "1s",   "1ms",
+        "true", "default", "18446744073709551616",
+    };
+    /* No times; what is in no unit is nanoseconds. */
+    static const char *const times[] = {
+        "",        "ms",      "s",     "1 s",    "1.5s",  "-1s", "+1s", " 1s", "1s ", "1S",
+        "1m",      "1h",      "1min",  "1sec",   "1mss",  "1sms", "s1", "1s1", "ns1", "1\xc2\xb5s",
+        "18446744073709551616ns",      "18446744074s",
+    };
+    size_t at;
+    MISUSE(decluster_config_set_text(config, NULL, "1"), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_config_error(config), "name is NULL");
+    MISUSE(decluster_config_set_text(config, "rate", NULL), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_config_error(config), "value is NULL");
+    MISUSE(decluster_config_set_text(config, "rat", "1"), DECLUSTER_ERROR_UNKNOWN_NAME);
+    SAYS(decluster_config_error(config), "\"rat\"|unit|max_delay|think_copies");
+    MISUSE(decluster_config_set_text(config, "", "1"), DECLUSTER_ERROR_UNKNOWN_NAME);
+    MISUSE(decluster_config_set_text(config, "rate\xff", "1"), DECLUSTER_ERROR_UNKNOWN_NAME);
+    MISUSE(decluster_config_set_text(config, "Rate", "no number"), DECLUSTER_ERROR_UNKNOWN_NAME);
+    for (at = 0; at < sizeof numbers / sizeof *numbers; at++) {
+        MISUSE(decluster_config_set_text(config, "rate", numbers[at]),
+               DECLUSTER_ERROR_BAD_ARGUMENT);
+        SAYS(decluster_config_error(config), "rate = \"|no number");
+        MISUSE(decluster_config_set_text(config, "unit", numbers[at]),
+               DECLUSTER_ERROR_BAD_ARGUMENT);
+        SAYS(decluster_config_error(config), "unit = \"|none of: block word whole");
+        MISUSE(decluster_config_set_text(config, "think_copies", numbers[at]),
+               DECLUSTER_ERROR_BAD_ARGUMENT);
+    }
+    for (at = 0; at < sizeof times / sizeof *times; at++) {
+        MISUSE(decluster_config_set_text(config, "max_delay", times[at]),
+               DECLUSTER_ERROR_BAD_ARGUMENT);
+        SAYS(decluster_config_error(config), "max_delay = \"|ns, us, ms or s");
+    }
+    MISUSE(decluster_config_set_text(config, "unit", "Block"), DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_config_set_text(config, "pace", "word"), DECLUSTER_ERROR_BAD_ARGUMENT);
+    SAYS(decluster_config_error(config), "pace = \"word\"|none of: adaptive fixed off");
+    MISUSE(decluster_config_set_text(config, "unit", "3"), DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "unit = 3|0 to 2");
+    MISUSE(decluster_config_set_text(config, "rate", "0"), DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "rate = 0|1 to 1000000 tokens per second");
+    MISUSE(decluster_config_set_text(config, "max_delay", "800"), DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "max_delay = 800|100000000 to 60000000000 nanoseconds");
+    MISUSE(decluster_config_set_text(config, "max_delay", "61s"), DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "max_delay = 61000000000");
+}
+
 static void a_config_stays_as_it_is(void) {
     decluster_config *config;
     uint32_t number;
@@ -116,13 +174,27 @@ static void a_config_stays_as_it_is(void) {
     SAYS(decluster_config_error(config), "4294967295");
     MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_RATE, 0),
            DECLUSTER_ERROR_OUT_OF_BOUNDS);
-    SAYS(decluster_config_error(config), "rate = 0|1 to 1000000");
+    SAYS(decluster_config_error(config), "rate = 0|1 to 1000000 tokens per second");
     MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_UNIT, 3),
            DECLUSTER_ERROR_OUT_OF_BOUNDS);
-    SAYS(decluster_config_error(config), "unit = 3|0 to 2");
+    SAME_TEXT(decluster_config_error(config), strlen(decluster_config_error(config)),
+              "unit = 3 is out of bounds: 0 to 2");
+    MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_CUT_PART, 1001),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "cut_part = 1001|0 to 1000 thousandths");
+    MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_TARGET, 12),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "target = 12|4000 to 64000 thousandths of a token");
+    MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_BURST, 0),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "burst = 0|1 to 1000000 tokens");
+    MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_MAX_EVENT_BYTES, 1023),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "max_event_bytes = 1023|1024 to 1073741824 bytes");
     MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_MAX_DELAY, NEVER),
            DECLUSTER_ERROR_OUT_OF_BOUNDS);
-    SAYS(decluster_config_error(config), "max_delay = 18446744073709551615");
+    SAYS(decluster_config_error(config), "max_delay = 18446744073709551615|nanoseconds");
+    misuse_texts(config);
     MISUSE(decluster_config_preset(config, NULL), DECLUSTER_ERROR_NULL);
     SAYS(decluster_config_error(config), "name is NULL");
     MISUSE(decluster_config_preset(config, "quick"), DECLUSTER_ERROR_UNKNOWN_NAME);
@@ -310,12 +382,12 @@ static void a_full_engine_takes_nothing_in(void) {
     SAME(decluster_engine_stats(engine, &before, sizeof before), 0);
     MISUSE(decluster_engine_push(engine, NEVER, DECLUSTER_KIND_OUTPUT, 0, large_text(), 1024, 0),
            DECLUSTER_ERROR_FULL);
-    SAYS(decluster_engine_error(engine), "65536");
+    SAYS(decluster_engine_error(engine), "1024 bytes do not fit|max_queue_bytes = 65536|poll");
     do {
         status = decluster_engine_mark(engine, 0, 1, 0);
     } while (status == DECLUSTER_OK && ++pushes < 10000);
     MISUSE(decluster_engine_mark(engine, NEVER, 2, 1), DECLUSTER_ERROR_FULL);
-    SAYS(decluster_engine_error(engine), "65536");
+    SAYS(decluster_engine_error(engine), "bytes are queued of max_queue_bytes = 65536|poll");
     MISUSE(decluster_engine_begin_attempt(engine, NEVER), DECLUSTER_ERROR_FULL);
     SAME(decluster_engine_wants_input(engine), 0);
     SAME(decluster_engine_stats(engine, &stats, sizeof stats), 0);
@@ -380,6 +452,9 @@ static void misuse_rewriter(decluster_rewriter *rewriter, int by_events) {
     SAYS(decluster_rewriter_error(rewriter), "length is NULL");
     MISUSE(decluster_rewriter_stats(rewriter, NULL, sizeof stats), DECLUSTER_ERROR_NULL);
     MISUSE(decluster_rewriter_stats(rewriter, &stats, 127), DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_rewriter_tokens(rewriter, NULL, sizeof tokens), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_rewriter_tokens(rewriter, &tokens, 79), DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_rewriter_tokens(rewriter, &tokens, 0), DECLUSTER_ERROR_TOO_SMALL);
     SAYS(decluster_rewriter_error(rewriter), "length is NULL");
     check_untouched();
 }
@@ -753,7 +828,7 @@ static void a_decoder_is_not_made_of_nothing(void) {
 int main(void) {
     RUN(without_a_handle_every_call_says_null);
     RUN(nothing_is_freed_and_nothing_has_no_error);
-    RUN(a_status_that_is_none_has_a_text);
+    RUN(a_status_that_is_none_has_a_text_and_is_no_fault);
     RUN(what_is_no_parameter_is_not_described);
     RUN(a_config_stays_as_it_is);
     RUN(an_engine_goes_on_as_if_nothing_had_been_misused);

@@ -2,6 +2,8 @@
  * A panic inside the library, which the hook of the tests brings about, stops at its border: the
  * call says PANIC, the handle is POISONED from then on and can be freed, and all else goes on.
  */
+#include <pthread.h>
+
 #include "calls.h"
 
 #ifdef __cplusplus
@@ -114,6 +116,134 @@ static void a_panic_writes_no_output(void) {
     decluster_engine_free(engine);
 }
 
+/* A call that changes nothing keeps what was given out, even if it panics: also the message of an
+ * earlier call, beside which that of the panic stands. */
+#define LOOK_PANICS(kind, make, failing, looking)                     \
+    do {                                                              \
+        decluster_##kind *handle = NULL;                              \
+        const char *before, *after;                                   \
+        char copy[200];                                               \
+        SAME(make(&handle), 0);                                       \
+        CHECK((failing) != DECLUSTER_OK);                             \
+        before = decluster_##kind##_error(handle);                    \
+        snprintf(copy, sizeof copy, "%s", before);                    \
+        CHECK(strlen(copy) > 5);                                      \
+        decluster_test_panic();                                       \
+        SAME((looking), DECLUSTER_ERROR_PANIC);                       \
+        after = decluster_##kind##_error(handle);                     \
+        SAYS(after, "panicked|.rs:|as the test asked for");           \
+        SAME_TEXT(before, strlen(before), copy);                      \
+        SAME((looking), DECLUSTER_ERROR_POISONED);                    \
+        SAME((failing), DECLUSTER_ERROR_POISONED);                    \
+        CHECK(decluster_##kind##_error(handle) == after);             \
+        SAYS(after, "panicked|.rs:|as the test asked for");           \
+        SAME_TEXT(before, strlen(before), copy);                      \
+        decluster_##kind##_free(handle);                              \
+    } while (0)
+
+static void a_panic_while_it_is_looked_at_leaves_the_message_before_it(void) {
+    decluster_output out;
+    decluster_stats stats;
+    decluster_tokens tokens;
+    uint64_t value = 77;
+    const char *text = NULL;
+    size_t length = 77;
+    memset(&stats, 0xa5, sizeof stats);
+    memset(&tokens, 0xa5, sizeof tokens);
+#define FAILS(kind) decluster_##kind##_poll(handle, 0, &out, 1)
+    LOOK_PANICS(config, make_config, decluster_config_set_text(handle, "rate", "0"),
+                decluster_config_get(handle, 0, &value));
+    LOOK_PANICS(engine, make_engine, FAILS(engine), decluster_engine_wants_input(handle));
+    LOOK_PANICS(engine, make_engine, FAILS(engine),
+                decluster_engine_stats(handle, &stats, sizeof stats));
+    LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
+                decluster_rewriter_wants_input(handle));
+    LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
+                decluster_rewriter_stats(handle, &stats, sizeof stats));
+    LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter), decluster_rewriter_dialect(handle));
+    LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
+                decluster_rewriter_tokens(handle, &tokens, sizeof tokens));
+    LOOK_PANICS(segmenter, make_segmenter, decluster_segmenter_poll(handle, &out, 1),
+                decluster_segmenter_pending(handle, &text, &length));
+    CHECK(value == 77 && text == NULL && length == 77);
+    CHECK(stats.deltas == 0xa5a5a5a5a5a5a5a5u);
+    CHECK(tokens.input == (int64_t)0xa5a5a5a5a5a5a5a5u);
+}
+
+/* ---- Several threads that look at one handle ---- */
+
+#define LOOKERS 8
+
+struct looked_at {
+    decluster_config *config;
+    /* Held until all threads are there. */
+    pthread_mutex_t gate;
+    const char *before;
+};
+
+/* Looks until it is refused, having asked for a panic on the way; gives whether all was as it
+ * should be. */
+static void *look(void *given) {
+    struct looked_at *at = (struct looked_at *)given;
+    uint64_t value;
+    int32_t status = 0;
+    int turn;
+    pthread_mutex_lock(&at->gate);
+    pthread_mutex_unlock(&at->gate);
+    for (turn = 0; turn < 200 && status == 0; turn++) {
+        if (turn == 100) decluster_test_panic();
+        status = decluster_config_get(at->config, DECLUSTER_PARAMETER_RATE, &value);
+    }
+    if (status != DECLUSTER_ERROR_PANIC && status != DECLUSTER_ERROR_POISONED) return NULL;
+    if (strstr(decluster_config_error(at->config), "as the test asked for") == NULL) return NULL;
+    return strstr(at->before, "rate = 0 ") != NULL ? given : NULL;
+}
+
+static void a_panic_beside_others_who_look_poisons_it_for_all(void) {
+    int round;
+    for (round = 0; round < 20; round++) {
+        struct looked_at at = {NULL, PTHREAD_MUTEX_INITIALIZER, NULL};
+        pthread_t threads[LOOKERS];
+        int thread;
+        SAME(decluster_config_new(&at.config), 0);
+        SAME(decluster_config_set_text(at.config, "rate", "0"), DECLUSTER_ERROR_OUT_OF_BOUNDS);
+        at.before = decluster_config_error(at.config);
+        pthread_mutex_lock(&at.gate);
+        for (thread = 0; thread < LOOKERS; thread++) {
+            SAME(pthread_create(&threads[thread], NULL, look, &at), 0);
+        }
+        pthread_mutex_unlock(&at.gate);
+        for (thread = 0; thread < LOOKERS; thread++) {
+            void *done = NULL;
+            SAME(pthread_join(threads[thread], &done), 0);
+            CHECK(done == &at);
+        }
+        SAME(decluster_config_set_text(at.config, "rate", "1"), DECLUSTER_ERROR_POISONED);
+        decluster_config_free(at.config);
+    }
+}
+
+/* ---- Without a handle ---- */
+
+static void a_panic_over_a_parameter_is_told_and_poisons_nothing(void) {
+    decluster_parameter_info info, same;
+    const char *name;
+    memset(&info, 0xa5, sizeof info);
+    memset(&same, 0xa5, sizeof same);
+    decluster_test_panic();
+    SAME(decluster_parameter_find("rate"), DECLUSTER_ERROR_PANIC);
+    SAME(decluster_parameter_find("rate"), DECLUSTER_PARAMETER_RATE);
+    decluster_test_panic();
+    SAME(decluster_parameter_describe(0, &info, sizeof info), DECLUSTER_ERROR_PANIC);
+    CHECK(memcmp(&info, &same, sizeof info) == 0);
+    SAME(decluster_parameter_describe(0, &info, sizeof info), 0);
+    SAME_TEXT(info.name, strlen(info.name), "unit");
+    decluster_test_panic();
+    CHECK(decluster_parameter_choice(0, 1) == NULL);
+    name = decluster_parameter_choice(0, 1);
+    if (CHECK(name != NULL)) SAME_TEXT(name, strlen(name), "word");
+}
+
 static void nothing_can_be_made_with_a_poisoned_config(void) {
     decluster_config *config;
     decluster_engine *engine;
@@ -162,6 +292,9 @@ int main(void) {
     RUN(a_decoder_panics_once_and_is_poisoned);
     RUN(what_panics_while_it_is_made_is_not_there);
     RUN(a_panic_writes_no_output);
+    RUN(a_panic_while_it_is_looked_at_leaves_the_message_before_it);
+    RUN(a_panic_beside_others_who_look_poisons_it_for_all);
+    RUN(a_panic_over_a_parameter_is_told_and_poisons_nothing);
     RUN(nothing_can_be_made_with_a_poisoned_config);
     RUN(a_panic_while_it_is_freed_does_no_harm);
     RUN(text_that_was_given_out_outlives_the_panic);

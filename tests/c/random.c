@@ -1,7 +1,7 @@
 /*
- * Calls in any order with anything in them, but for pointers that lie: `random SEED CALLS`. Whatever
- * comes, a refused call writes nothing, no handle is poisoned, and a finished one gets to its end in
- * a bounded number of polls.
+ * Calls in any order with anything in them, but for pointers that lie: `random SEED CALLS`.
+ * Whatever comes, a refused call writes nothing, no handle is poisoned, and a finished one gets to
+ * its end in a bounded number of polls.
  */
 
 #include <decluster.h>
@@ -61,6 +61,7 @@ static const char *const BYTES[] = {
     "data: [DONE]\n\n",
     "id: 5\nretry: 10\ndata: x\r\n\r\n",
     "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"parsed \"}}]}",
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5}}\n\n",
     "<think>quoth ",
     "</think>",
     "```c\nint x;\n```\n",
@@ -114,18 +115,59 @@ static int32_t take(int which, void *handle, decluster_output *out) {
         for (size_t i = 0; i < out->id_length; i++) sum += (unsigned char)out->id[i];
         if (sum == 1) fail("no text adds up to this");
         if (out->type > DECLUSTER_OUTPUT_BLOCK) fail("an output of no known type");
+        if (which == 3 ? out->retry_ms < -1 : out->retry_ms != 0 || out->id_length) {
+            fail("a decoder alone says how to come back");
+        }
     }
     return status;
 }
 
-static void drain(int which, void *handle) {
+/* Polls to the end of what was finished; gives how many faults it was told. */
+static int drain(int which, void *handle) {
     decluster_output out;
+    int faults = 0;
     for (long polls = 0; polls < 3000000; polls++) {
-        if (take(which, handle, &out) != DECLUSTER_OK) continue;
-        if (out.type == DECLUSTER_OUTPUT_FINISHED) return;
+        int32_t status = take(which, handle, &out);
+        faults += decluster_status_is_fault(status);
+        if (status != DECLUSTER_OK) continue;
+        if (out.type == DECLUSTER_OUTPUT_FINISHED) return faults;
         if (out.type == DECLUSTER_OUTPUT_WAIT && clock < out.at_ns) clock = out.at_ns;
     }
     fail("a finished handle does not get to its end");
+    return faults;
+}
+
+/* Asks for the tokens, and sees to it that what is refused writes nothing. */
+static int32_t tokens(const decluster_rewriter *rewriter) {
+    static const decluster_tokens untouched = {.input = 0x5555};
+    decluster_tokens tokens = untouched;
+    size_t size = below(9) ? sizeof tokens : below(sizeof tokens + 10);
+    int32_t status = decluster_rewriter_tokens(rewriter, below(20) ? &tokens : NULL, size);
+    if (status != DECLUSTER_OK && memcmp(&tokens, &untouched, sizeof tokens) != 0) {
+        fail("a refused call has written");
+    }
+    if (status == DECLUSTER_OK && (tokens.input < -1 || tokens.output < -1)) {
+        fail("tokens that are none");
+    }
+    return status;
+}
+
+/* Settings as text: whatever is taken is within its bounds. */
+static void set_text(decluster_config *config) {
+    static const char *const values[] = {
+        "0", "1", "2", "100", "4000", "65536", "100000", "word", "whole", "off", "fixed", "all",
+        "semantic", "sentences", "1s", "300ms", "45000us", "18446744073709551615", "",
+        "18446744073709551615s", "-1", "1.5", "5 ms", "\xff", "ms", "NaN", NULL,
+    };
+    uint32_t parameter = (uint32_t)below(decluster_parameter_count());
+    decluster_parameter_info info;
+    uint64_t value;
+    const char *text = values[below(sizeof values / sizeof *values)];
+    check(decluster_parameter_describe(parameter, &info, sizeof info), "");
+    check(decluster_config_set_text(config, below(30) ? info.name : BYTES[below(9)], text),
+          decluster_config_error(config));
+    check(decluster_config_get(config, parameter, &value), "");
+    if (value < info.min || value > info.max) fail("a value is out of its bounds");
 }
 
 static decluster_config *settings(void) {
@@ -142,6 +184,7 @@ static decluster_config *settings(void) {
         }
         check(decluster_config_set(config, parameter, value), decluster_config_error(config));
     }
+    for (uint64_t i = below(3); i > 0; i--) set_text(config);
     if (!below(9)) check(decluster_config_preset(config, below(2) ? "steady" : "none"), "");
     return config;
 }
@@ -195,11 +238,14 @@ static void rewriter(long calls) {
         if (rewriter) fail("a refused rewriter was given");
         return;
     }
+    int faults = 0, is_push;
     while (calls-- > 0) {
         size_t length, name_length;
         const char *bytes = some_bytes(&length), *name = some_bytes(&name_length), *json;
         int32_t status = DECLUSTER_OK;
-        switch (below(10)) {
+        uint64_t which = below(11);
+        is_push = which < 4;
+        switch (which) {
         case 0: case 1: case 2: case 3:
             if (way == 0) status = decluster_rewriter_push_line(rewriter, now(), bytes, length);
             else if (way == 1) {
@@ -221,12 +267,15 @@ static void rewriter(long calls) {
             if (!below(300)) status = decluster_rewriter_cancel(rewriter, (uint32_t)number(3));
             if (decluster_rewriter_dialect(rewriter) < 0) fail("a dialect that is none");
             break;
+        case 9: status = tokens(rewriter); break;
         default: status = take(1, rewriter, &out); break;
         }
         check(status, decluster_rewriter_error(rewriter));
+        if (is_push && faults && status == DECLUSTER_OK) fail("a push is taken after a fault");
+        faults += decluster_status_is_fault(status);
     }
     check(decluster_rewriter_finish(rewriter, now()), decluster_rewriter_error(rewriter));
-    drain(1, rewriter);
+    if (faults + drain(1, rewriter) > 1) fail("a stream has more than one fault");
     decluster_rewriter_free(rewriter);
 }
 

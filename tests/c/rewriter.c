@@ -372,6 +372,85 @@ static void the_answer_is_json_of_what_is_known(void) {
     decluster_rewriter_free(rewriter);
 }
 
+static decluster_tokens tokens_of(const decluster_rewriter *rewriter) {
+    decluster_tokens tokens;
+    memset(&tokens, 0xa5, sizeof tokens);
+    SAME(decluster_rewriter_tokens(rewriter, &tokens, sizeof tokens), 0);
+    CHECK(!tokens.reserved_words[0] && !tokens.reserved_words[1] && !tokens.reserved_words[2]);
+    return tokens;
+}
+
+static void what_the_answer_cost_is_told_once_the_provider_has_said_so(void) {
+    decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+    decluster_tokens tokens = tokens_of(rewriter);
+    const char *json = NULL;
+    size_t length = 0;
+    struct journal copy = {NULL, 0, 0};
+    CHECK(tokens.input == -1 && tokens.cached_input == -1 && tokens.cache_write == -1);
+    CHECK(tokens.output == -1 && tokens.reasoning == -1 && tokens.visible == -1);
+    CHECK(tokens.cost_picodollars == -1);
+    push(rewriter, 0, DATA(CHAT("x")) DATA(STOP));
+    SAME(tokens_of(rewriter).output, -1);
+    push(rewriter, 0, DATA("{\"choices\":[],\"usage\":{\"prompt_tokens\":30,"
+                           "\"prompt_tokens_details\":{\"cached_tokens\":11,"
+                           "\"cache_write_tokens\":4},\"completion_tokens\":50,"
+                           "\"completion_tokens_details\":{\"reasoning_tokens\":20},"
+                           "\"total_tokens\":80,\"cost\":0.00123}}"));
+    tokens = tokens_of(rewriter);
+    SAME(tokens.input, 30);
+    SAME(tokens.cached_input, 11);
+    SAME(tokens.cache_write, 4);
+    SAME(tokens.output, 50);
+    SAME(tokens.reasoning, 20);
+    SAME(tokens.visible, 30);
+    SAME(tokens.cost_picodollars, 1230000000);
+    /* The JSON has the same names, and stays while the struct is asked for. */
+    SAME(decluster_rewriter_answer(rewriter, &json, &length), 0);
+    journal_put(&copy, json, length);
+    SAYS(copy.text, "\"tokens\":{\"input\":30,\"cached_input\":11,\"cache_write\":4,");
+    SAYS(copy.text, "\"output\":50,\"reasoning\":20,\"visible\":30,");
+    SAYS(copy.text, "\"cost_picodollars\":1230000000}");
+    SAME(tokens_of(rewriter).input, 30);
+    SAME_TEXT(json, length, copy.text);
+    journal_free(&copy);
+    SAME(decluster_rewriter_finish(rewriter, 0), 0);
+    SAME(tokens_of(rewriter).visible, 30);
+    decluster_rewriter_free(rewriter);
+}
+
+static void a_count_that_the_provider_does_not_give_is_not_0(void) {
+    decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+    decluster_tokens tokens;
+    push(rewriter, 0, DATA(CHAT("x")));
+    push(rewriter, 0, DATA("{\"choices\":[],\"usage\":{\"prompt_tokens\":0,"
+                           "\"completion_tokens\":18446744073709551615}}"));
+    tokens = tokens_of(rewriter);
+    SAME(tokens.input, 0);
+    /* As far as the field reaches. */
+    SAME(tokens.output, INT64_MAX);
+    CHECK(tokens.cached_input == -1 && tokens.cache_write == -1);
+    CHECK(tokens.reasoning == -1 && tokens.visible == -1 && tokens.cost_picodollars == -1);
+    decluster_rewriter_free(rewriter);
+}
+
+static void token_counts_may_have_any_place_and_a_larger_struct(void) {
+    decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+    char room[1 + sizeof(decluster_tokens) + 64];
+    decluster_tokens tokens;
+    size_t at;
+    memset(room, 0xa5, sizeof room);
+    push(rewriter, 0, DATA(CHAT("x")));
+    push(rewriter, 0, DATA("{\"choices\":[],\"usage\":{\"prompt_tokens\":7}}"));
+    SAME(decluster_rewriter_tokens(rewriter, (decluster_tokens *)(void *)(room + 1),
+                                   sizeof room - 1),
+         0);
+    memcpy(&tokens, room + 1, sizeof tokens);
+    SAME(tokens.input, 7);
+    SAME(room[0], (char)0xa5);
+    for (at = 1 + sizeof tokens; at < sizeof room; at++) SAME(room[at], (char)0xa5);
+    decluster_rewriter_free(rewriter);
+}
+
 static void the_answer_stays_over_looking_and_text_does_too(void) {
     decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_PIECES);
     decluster_stats stats;
@@ -549,6 +628,9 @@ int main(void) {
     RUN(a_stream_that_failed_or_was_cut_says_so);
     RUN(a_dialect_is_told_from_the_first_event_or_given);
     RUN(the_answer_is_json_of_what_is_known);
+    RUN(what_the_answer_cost_is_told_once_the_provider_has_said_so);
+    RUN(a_count_that_the_provider_does_not_give_is_not_0);
+    RUN(token_counts_may_have_any_place_and_a_larger_struct);
     RUN(the_answer_stays_over_looking_and_text_does_too);
     RUN(an_event_that_is_too_large_ends_the_stream_behind_what_came_before);
     RUN(too_many_choices_end_the_stream_behind_what_came_before);

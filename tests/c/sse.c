@@ -30,7 +30,8 @@ static uint32_t take(decluster_sse *sse, struct journal *journal) {
 }
 
 static const char BYTES[] =
-    "\xef\xbb\xbf: a comment\n\ndata: one\n\nevent: two\nid: 7\ndata: two\ndata\r\n"
+    "\xef\xbb\xbf: a comment\r\n: and more\r\n\r\ndata: one\n\n"
+    "event: two\nid: 7\ndata: two\ndata\r\n"
     "data:  lines\rretry: 1500\n\n: with data\ndata: \xe2\x82\xac\n\nid\ndata:3\r\n\r\n"
     "retry: soon\ndata: [DONE]\n\nnothing: known\n\ndata: cut";
 
@@ -95,17 +96,74 @@ static void an_event_says_all_of_itself(void) {
     out = polled(sse);
     SAME_TEXT(out.name, out.name_length, "message");
     SAME_TEXT(out.text, out.text_length, "three");
-    /* The id stays in force, the time was said once. */
+    /* Both stay in force. */
     SAME_TEXT(out.id, out.id_length, "7");
-    SAME(out.retry_ms, -1);
+    SAME(out.retry_ms, 1500);
     out = polled(sse);
     SAME(out.type, DECLUSTER_OUTPUT_NEED_INPUT);
     SAME(out.wants_input, 1);
+    SAME_TEXT(out.id, out.id_length, "7");
+    SAME(out.retry_ms, 1500);
+    out.type = out.wants_input = 0;
+    out.retry_ms = 0;
+    out.id = NULL;
+    out.id_length = 0;
+    CHECK(memcmp(&out, &nothing, sizeof out) == 0);
+    decluster_sse_free(sse);
+}
+
+/* Says what to send when the stream is asked for again. */
+static void check_in_force(decluster_sse *sse, uint32_t type, const char *id, int64_t retry_ms) {
+    decluster_output out = polled(sse);
+    SAME(out.type, type);
+    SAME_TEXT(out.id, out.id_length, id);
+    SAME(out.retry_ms, retry_ms);
+}
+
+static void every_output_says_what_is_in_force(void) {
+    decluster_sse *sse = sse_with(1024);
+    check_in_force(sse, DECLUSTER_OUTPUT_NEED_INPUT, "", -1);
+    push(sse, ": hello\n\ndata: none yet\n\n");
+    check_in_force(sse, DECLUSTER_OUTPUT_COMMENT, "", -1);
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "", -1);
+    check_in_force(sse, DECLUSTER_OUTPUT_NEED_INPUT, "", -1);
+    push(sse, "id: 1\ndata: x\n\n: ping\n\nretry: 0\ndata: y\n\n");
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "1", -1);
+    check_in_force(sse, DECLUSTER_OUTPUT_COMMENT, "1", -1);
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "1", 0);
+    /* Blocks without data are no events, and count. */
+    push(sse, "id: 2\n\n");
+    check_in_force(sse, DECLUSTER_OUTPUT_NEED_INPUT, "2", 0);
+    push(sse, "retry: 1500\n\n");
+    check_in_force(sse, DECLUSTER_OUTPUT_NEED_INPUT, "2", 1500);
+    push(sse, "event: e\nid: 3\nretry: 9\n\n: ping\n\n");
+    check_in_force(sse, DECLUSTER_OUTPUT_COMMENT, "3", 9);
+    /* What is none changes nothing; an empty id does. */
+    push(sse, "retry: soon\ndata: z\n\nid\nretry\n\n");
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "3", 9);
+    check_in_force(sse, DECLUSTER_OUTPUT_NEED_INPUT, "", 9);
+    SAME(decluster_sse_push(sse, "id: 4\n\nid: a\0b\ndata: z\n\n", 25), 0);
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "4", 9);
+    SAME(decluster_sse_finish(sse), 0);
+    check_in_force(sse, DECLUSTER_OUTPUT_FINISHED, "4", 9);
+    check_in_force(sse, DECLUSTER_OUTPUT_FINISHED, "4", 9);
+    decluster_sse_free(sse);
+}
+
+static void an_id_counts_once_its_blank_line_has_come(void) {
+    decluster_sse *sse = sse_with(1024);
+    push(sse, "id: 1\ndata: whole\n\nid: 2\nretry: 5\ndata: cut\nretry: 77");
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "1", -1);
+    SAME(decluster_sse_finish(sse), 0);
+    /* The standard drops it. A number that may have been cut is none. */
+    check_in_force(sse, DECLUSTER_OUTPUT_EVENT, "1", 5);
+    check_in_force(sse, DECLUSTER_OUTPUT_FINISHED, "1", 5);
     decluster_sse_free(sse);
 }
 
 static void a_time_that_is_none_is_not_stated(void) {
-    static const char *const times[] = {"", "-1", "1.5", " 5", "99999999999999999999", "5s"};
+    static const char *const times[] = {"", "-1", "1.5", " 5", "99999999999999999999", "5s",
+                                        "9223372036854775808"};
     size_t at;
     for (at = 0; at < sizeof times / sizeof *times; at++) {
         decluster_sse *sse = sse_with(1024);
@@ -118,19 +176,60 @@ static void a_time_that_is_none_is_not_stated(void) {
     }
 }
 
-static void comments_come_as_they_were(void) {
+static void comments_come_as_they_were_without_line_ends(void) {
     decluster_sse *sse = sse_with(1024);
     decluster_output out;
     push(sse, ": one\n:two\r\n\ndata: x\n: inside\n\n");
     out = polled(sse);
     SAME(out.type, DECLUSTER_OUTPUT_COMMENT);
-    SAME_TEXT(out.text, out.text_length, ": one\n");
+    SAME_TEXT(out.text, out.text_length, ": one");
     SAME(out.name_length + out.id_length, 0);
     out = polled(sse);
     SAME(out.type, DECLUSTER_OUTPUT_COMMENT);
-    SAME_TEXT(out.text, out.text_length, ":two\r");
+    SAME_TEXT(out.text, out.text_length, ":two");
     /* One that stands inside an event is no output of its own. */
     SAME(polled(sse).type, DECLUSTER_OUTPUT_EVENT);
+    SAME(polled(sse).type, DECLUSTER_OUTPUT_NEED_INPUT);
+    decluster_sse_free(sse);
+}
+
+/* However its line ends, and whatever ended the line before. */
+static void a_comment_has_no_line_end_and_no_byte_order_mark(void) {
+    static const char *const ends[] = {"\n", "\r", "\r\n", ""};
+    static const char *const texts[] = {":", ":\xe2\x82\xac ", ": \xef\xbb\xbf", ": a: b\t"};
+    size_t before, after, text;
+    int marked;
+    for (before = 0; before < 4; before++) {
+        for (after = 0; after < 4; after++) {
+            for (text = 0; text < 4; text++) {
+                for (marked = 0; marked < 2; marked++) {
+                    decluster_sse *sse = sse_with(1024);
+                    decluster_output out;
+                    if (marked) push(sse, "\xef\xbb\xbf");
+                    push(sse, ends[before]);
+                    push(sse, ends[before]);
+                    push(sse, texts[text]);
+                    push(sse, ends[after]);
+                    SAME(decluster_sse_finish(sse), 0);
+                    out = polled(sse);
+                    SAME(out.type, DECLUSTER_OUTPUT_COMMENT);
+                    SAME_TEXT(out.text, out.text_length, texts[text]);
+                    SAME(polled(sse).type, DECLUSTER_OUTPUT_FINISHED);
+                    decluster_sse_free(sse);
+                }
+            }
+        }
+    }
+}
+
+/* Such lines may hold a comment: it comes with them. */
+static void a_comment_in_a_block_without_data_comes_with_its_lines(void) {
+    decluster_sse *sse = sse_with(1024);
+    decluster_output out;
+    push(sse, "event: e\r\n: one\r\n: two\r\n\r\nevent: e\n\n");
+    out = polled(sse);
+    SAME(out.type, DECLUSTER_OUTPUT_COMMENT);
+    SAME_TEXT(out.text, out.text_length, "event: e\r\n: one\r\n: two");
     SAME(polled(sse).type, DECLUSTER_OUTPUT_NEED_INPUT);
     decluster_sse_free(sse);
 }
@@ -238,8 +337,12 @@ static void an_event_stays_until_a_call_that_may_change_it(void) {
 int main(void) {
     RUN(events_do_not_depend_on_how_the_bytes_were_cut);
     RUN(an_event_says_all_of_itself);
+    RUN(every_output_says_what_is_in_force);
+    RUN(an_id_counts_once_its_blank_line_has_come);
     RUN(a_time_that_is_none_is_not_stated);
-    RUN(comments_come_as_they_were);
+    RUN(comments_come_as_they_were_without_line_ends);
+    RUN(a_comment_has_no_line_end_and_no_byte_order_mark);
+    RUN(a_comment_in_a_block_without_data_comes_with_its_lines);
     RUN(an_event_without_its_blank_line_is_told_apart);
     RUN(what_is_not_utf_8_is_replaced_and_a_nul_is_kept);
     RUN(what_is_too_large_is_told_once_behind_what_came_before);

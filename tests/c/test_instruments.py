@@ -51,15 +51,59 @@ def thread(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return instrumented("thread", tmp_path_factory.mktemp("thread"))
 
 
+def memcheck(program: Path, *words: str | Path) -> tuple[str, ...]:
+    assert shutil.which("valgrind"), "valgrind is not here: tests/c/tools.sh valgrind"
+    leaks = ("--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible")
+    options = ("--quiet", "--error-exitcode=9", "--keep-debuginfo=yes", *leaks)
+    return ("valgrind", *options, str(program), *map(str, words))
+
+
 @pytest.mark.parametrize("name", [*PROGRAMS, HOOKED])
 def test_a_program_is_clean_under_memcheck(
     installed: Installed, hooked: Installed, tmp_path: Path, name: str
 ) -> None:
-    assert shutil.which("valgrind"), "valgrind is not here: tests/c/tools.sh valgrind"
     library = hooked if name == HOOKED else installed
     program = library.compile(tmp_path / name, source(name), flags=["-pthread"])
-    leaks = ("--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible")
-    run("valgrind", "--quiet", "--error-exitcode=9", *leaks, program)
+    run(*memcheck(program))
+
+
+SONAME = "libdecluster.so.0"
+
+
+def loading(library: Installed, directory: Path, module: Path) -> tuple[str, ...]:
+    """Loads a module with the library, uses and unloads it, again and again, under memcheck."""
+    program = directory / "loads"
+    posix = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", *STRICT)
+    run("gcc", *posix, HERE / "loads.c", "-o", program, "-ldl", "-pthread")
+    flags = ("-shared", "-fPIC", "-Dmain=use_library", "-pthread")
+    built = library.compile(directory / f"{module.stem}.so", module, flags=flags)
+    return memcheck(program, SONAME, built)
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, HOOKED])
+def test_a_library_that_is_unloaded_leaves_nothing_behind(
+    installed: Installed, hooked: Installed, tmp_path: Path, name: str
+) -> None:
+    library = hooked if name == HOOKED else installed
+    run(*loading(library, tmp_path, source(name)))
+
+
+def test_what_a_library_would_leave_behind_would_be_seen(
+    installed: Installed, tmp_path: Path
+) -> None:
+    keeping = tmp_path / "keeping.c"
+    keeping.write_text(
+        "#include <decluster.h>\n"
+        "static decluster_config *kept;\n"
+        "int main(void) { return decluster_config_new(&kept); }\n"
+    )
+    done = subprocess.run(
+        loading(installed, tmp_path, keeping), check=False, capture_output=True, timeout=600
+    )
+    assert done.returncode == 9
+    told = done.stderr.decode()
+    assert "in 3 blocks are definitely lost" in told
+    assert "decluster_config_new" in told
 
 
 @pytest.mark.parametrize("name", [*PROGRAMS, HOOKED])
@@ -94,7 +138,7 @@ def watched(thread: Installed, directory: Path, program: Path) -> Path:
     """A program with the sanitizer's runtime of the Rust compiler, which fits what that made."""
     sysroot = Path(run(RUSTC, "--print", "target-libdir").strip())
     includes = (f"-I{thread.prefix / 'include'}", f"-I{HERE}")
-    compile = ("clang", "-std=c99", *STRICT, "-fsanitize=thread", "-DTHREAD_SANITIZER", *includes)
+    compile = ("clang", "-std=c99", *STRICT, "-fsanitize=thread", *includes)
     run(*compile, "-fPIE", "-c", program, "-o", directory / "program.o")
     runtime = ("-Wl,--whole-archive", *sysroot.glob("*_rt.tsan.a"), "-Wl,--no-whole-archive")
     assert len(runtime) == 3

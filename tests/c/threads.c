@@ -1,5 +1,6 @@
 /* Handles and threads: one at a time on a handle, any number beside each other. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "calls.h"
 
@@ -299,14 +300,203 @@ static void handles_do_not_disturb_each_other(void) {
     journal_free(&alone);
 }
 
+/* ---- One config for all ---- */
+
+#define MAKERS 8
+
+/* What threads share here: a config that one of them may change. */
+struct shared {
+    decluster_config *config;
+    /* Held until all threads are there, so that they begin at once. */
+    pthread_mutex_t gate;
+    /* What an engine gives that was made before the setting, and after. */
+    struct journal schedules[2];
+    pthread_mutex_t lock;
+    int readers;
+};
+
+static void wait_for(struct shared *shared) {
+    pthread_mutex_lock(&shared->gate);
+    pthread_mutex_unlock(&shared->gate);
+}
+
+static void *make_all(void *given) {
+    struct shared *shared = (struct shared *)given;
+    int turn;
+    wait_for(shared);
+    for (turn = 0; turn < 100; turn++) {
+        decluster_engine *engine = NULL;
+        decluster_rewriter *rewriter = NULL;
+        decluster_segmenter *segmenter = NULL;
+        decluster_sse *sse = NULL;
+        int made = !decluster_engine_new(shared->config, 0, &engine) &&
+                   !decluster_rewriter_new(shared->config, 0, 0, 0, &rewriter) &&
+                   !decluster_segmenter_new(shared->config, &segmenter) &&
+                   !decluster_sse_new(shared->config, &sse) &&
+                   !decluster_sse_push(sse, "data: x\n\n", 9);
+        decluster_engine_free(engine);
+        decluster_rewriter_free(rewriter);
+        decluster_segmenter_free(segmenter);
+        decluster_sse_free(sse);
+        if (!made) return NULL;
+    }
+    return given;
+}
+
+static void *look_at_all(void *given) {
+    struct shared *shared = (struct shared *)given;
+    int turn;
+    wait_for(shared);
+    for (turn = 0; turn < 1000; turn++) {
+        uint64_t value = 0;
+        if (decluster_config_get(shared->config, DECLUSTER_PARAMETER_RATE, &value) ||
+            value != 321 || decluster_config_get(shared->config, 48, &value) !=
+                                DECLUSTER_ERROR_UNKNOWN_PARAMETER ||
+            strstr(decluster_config_error(shared->config), "rate = 0 ") == NULL) {
+            return NULL;
+        }
+    }
+    return given;
+}
+
+static void many_threads_use_one_config_and_none_is_told_busy(void) {
+    struct shared shared = {NULL, PTHREAD_MUTEX_INITIALIZER, {{NULL, 0, 0}, {NULL, 0, 0}},
+                            PTHREAD_MUTEX_INITIALIZER, 0};
+    pthread_t threads[MAKERS + 1];
+    int at;
+    SAME(decluster_config_new(&shared.config), 0);
+    SAME(decluster_config_set(shared.config, DECLUSTER_PARAMETER_RATE, 321), 0);
+    SAME(decluster_config_set(shared.config, DECLUSTER_PARAMETER_RATE, 0),
+         DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    pthread_mutex_lock(&shared.gate);
+    for (at = 0; at <= MAKERS; at++) {
+        SAME(pthread_create(&threads[at], NULL, at < MAKERS ? make_all : look_at_all, &shared), 0);
+    }
+    pthread_mutex_unlock(&shared.gate);
+    for (at = 0; at <= MAKERS; at++) {
+        void *done = NULL;
+        SAME(pthread_join(threads[at], &done), 0);
+        CHECK(done == &shared);
+    }
+    SAYS(decluster_config_error(shared.config), "rate = 0 ");
+    decluster_config_free(shared.config);
+}
+
+/* What an engine gives of one text, to its end. */
+static int run_engine(decluster_engine *engine, struct journal *journal) {
+    uint64_t now = 0;
+    size_t at;
+    int turn;
+    decluster_output out;
+    for (at = 0; at < 4; at++) {
+        if (decluster_engine_push(engine, 0, DECLUSTER_KIND_OUTPUT, 0, SENTENCES[at],
+                                  strlen(SENTENCES[at]), 0)) {
+            return 0;
+        }
+    }
+    for (turn = 0; turn < 1000; turn++) {
+        if (decluster_engine_poll(engine, now, &out, sizeof out)) return 0;
+        journal_output(journal, now, &out);
+        if (out.type == DECLUSTER_OUTPUT_NEED_INPUT) return 1;
+        if (out.type == DECLUSTER_OUTPUT_WAIT) now = out.at_ns;
+    }
+    return 0;
+}
+
+static const char *const PRESETS[] = {"steady", "snappy"};
+
+static int is_either(const struct journal *found, const struct journal *schedules) {
+    int at, same = 0;
+    for (at = 0; at < 2; at++) {
+        same |= found->length == schedules[at].length &&
+                memcmp(found->text, schedules[at].text, found->length) == 0;
+    }
+    return same;
+}
+
+/* A preset sets all parameters, an engine is made of all of them: half of one preset with half of
+ * the other would give neither's schedule. */
+static void *make_while_it_changes(void *given) {
+    struct shared *shared = (struct shared *)given;
+    void *result = given;
+    int turn, made;
+    wait_for(shared);
+    for (turn = made = 0; made < 100 && turn < 1000 * MANY && result; turn++) {
+        struct journal journal = {NULL, 0, 0};
+        decluster_engine *engine = NULL;
+        decluster_status status = decluster_engine_new(shared->config, 0, &engine);
+        if (status == DECLUSTER_ERROR_BUSY && engine == NULL) {
+            sched_yield();
+            continue;
+        }
+        made++;
+        if (status || !run_engine(engine, &journal) || !is_either(&journal, shared->schedules)) {
+            result = NULL;
+        }
+        journal_free(&journal);
+        decluster_engine_free(engine);
+    }
+    pthread_mutex_lock(&shared->lock);
+    shared->readers--;
+    pthread_mutex_unlock(&shared->lock);
+    return made == 100 ? result : NULL;
+}
+
+static int are_there_readers(struct shared *shared) {
+    int readers;
+    pthread_mutex_lock(&shared->lock);
+    readers = shared->readers;
+    pthread_mutex_unlock(&shared->lock);
+    return readers > 0;
+}
+
+static void what_is_set_while_others_read_is_set_whole_or_not_at_all(void) {
+    struct shared shared = {NULL, PTHREAD_MUTEX_INITIALIZER, {{NULL, 0, 0}, {NULL, 0, 0}},
+                            PTHREAD_MUTEX_INITIALIZER, 3};
+    pthread_t threads[3];
+    decluster_engine *engine;
+    int at, set = 0, wrong = 0;
+    SAME(decluster_config_new(&shared.config), 0);
+    for (at = 0; at < 2; at++) {
+        SAME(decluster_config_preset(shared.config, PRESETS[at]), 0);
+        SAME(decluster_engine_new(shared.config, 0, &engine), 0);
+        CHECK(run_engine(engine, &shared.schedules[at]));
+        decluster_engine_free(engine);
+    }
+    /* They differ, else nothing is shown. */
+    CHECK(strcmp(shared.schedules[0].text, shared.schedules[1].text) != 0);
+    pthread_mutex_lock(&shared.gate);
+    for (at = 0; at < 3; at++) {
+        SAME(pthread_create(&threads[at], NULL, make_while_it_changes, &shared), 0);
+    }
+    pthread_mutex_unlock(&shared.gate);
+    while (are_there_readers(&shared)) {
+        decluster_status status = decluster_config_preset(shared.config, PRESETS[set % 2]);
+        if (status == DECLUSTER_OK) {
+            set++;
+        } else if (status == DECLUSTER_ERROR_BUSY) {
+            sched_yield();
+        } else {
+            wrong++;
+        }
+    }
+    for (at = 0; at < 3; at++) {
+        void *done = NULL;
+        SAME(pthread_join(threads[at], &done), 0);
+        CHECK(done == &shared);
+    }
+    CHECK(set > 1);
+    SAME(wrong, 0);
+    journal_free(&shared.schedules[0]);
+    journal_free(&shared.schedules[1]);
+    decluster_config_free(shared.config);
+}
+
 int main(void) {
-#ifdef THREAD_SANITIZER
-    /* Rust's `OnceLock`, which holds the names, comes compiled, so that the sanitizer does not
-     * see how it orders what it does. */
-    CHECK(decluster_parameter_choice(0, 0) != NULL);
-#endif
     /* First, so that the library is first used by several threads at once. */
     RUN(handles_do_not_disturb_each_other);
+    RUN(many_threads_use_one_config_and_none_is_told_busy);
+    RUN(what_is_set_while_others_read_is_set_whole_or_not_at_all);
     RUN(a_handle_may_go_from_thread_to_thread);
     make_long_text();
     RUN(an_engine_is_busy_while_another_thread_is_in_it);

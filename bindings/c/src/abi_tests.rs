@@ -3,7 +3,7 @@
 use crate::config::{decluster_measure::*, decluster_parameter_info};
 use crate::output::{
     decluster_boundary::*, decluster_cancel::*, decluster_kind::*, decluster_output,
-    decluster_output_type::*, decluster_stats, decluster_verdict::*,
+    decluster_output_type::*, decluster_stats, decluster_tokens, decluster_verdict::*,
 };
 use crate::rewriter::{decluster_dialect::*, decluster_mode::*};
 use crate::status::{STATUSES, decluster_status, decluster_status::*};
@@ -163,6 +163,21 @@ fn fields_of_counters_keep_their_bytes() {
         reserved_words at 96,
     }
     assert_eq!(size_of::<decluster_stats>(), 128);
+}
+
+#[test]
+fn fields_of_token_counts_keep_their_bytes() {
+    offsets! { decluster_tokens:
+        input at 0,
+        cached_input at 8,
+        cache_write at 16,
+        output at 24,
+        reasoning at 32,
+        visible at 40,
+        cost_picodollars at 48,
+        reserved_words at 56,
+    }
+    assert_eq!(size_of::<decluster_tokens>(), 80);
 }
 
 #[test]
