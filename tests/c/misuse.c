@@ -109,17 +109,16 @@ static void what_is_no_parameter_is_not_described(void) {
 
 /* All that is wrong with settings as text. The rate was set before, all else is as it was made. */
 static void misuse_texts(decluster_config *config) {
-    /* No numbers, or too large. */
+    /* No numbers. */
     static const char *const numbers[] = {
         "",     "-1",      "+1",   " 1",   "1 ",    "1.5", "1e3",  "0x10",
         "1_0",  "1,0",     "ten",  "\xff", "1\xff", "ms",  "1s",   "1ms",
-        "true", "default", "18446744073709551616",
+        "true", "default",
     };
     /* No times; what is in no unit is nanoseconds. */
     static const char *const times[] = {
         "",        "ms",      "s",     "1 s",    "1.5s",  "-1s", "+1s", " 1s", "1s ", "1S",
         "1m",      "1h",      "1min",  "1sec",   "1mss",  "1sms", "s1", "1s1", "ns1", "1\xc2\xb5s",
-        "18446744073709551616ns",      "18446744074s",
     };
     size_t at;
     MISUSE(decluster_config_set_text(config, NULL, "1"), DECLUSTER_ERROR_NULL);
@@ -146,6 +145,16 @@ static void misuse_texts(decluster_config *config) {
                DECLUSTER_ERROR_BAD_ARGUMENT);
         SAYS(decluster_config_error(config), "max_delay = \"|ns, us, ms or s");
     }
+    /* More than can be written in 64 bits is out of bounds like anything else. */
+    MISUSE(decluster_config_set_text(config, "rate", "18446744073709551616"),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    SAYS(decluster_config_error(config), "rate = |out of bounds: 1 to 1000000 tokens per second");
+    MISUSE(decluster_config_set_text(config, "unit", "99999999999999999999"),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    MISUSE(decluster_config_set_text(config, "max_delay", "18446744073709551616ns"),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
+    MISUSE(decluster_config_set_text(config, "max_delay", "18446744074s"),
+           DECLUSTER_ERROR_OUT_OF_BOUNDS);
     MISUSE(decluster_config_set_text(config, "unit", "Block"), DECLUSTER_ERROR_BAD_ARGUMENT);
     MISUSE(decluster_config_set_text(config, "pace", "word"), DECLUSTER_ERROR_BAD_ARGUMENT);
     SAYS(decluster_config_error(config), "pace = \"word\"|none of: adaptive fixed off");
@@ -716,7 +725,8 @@ static void a_full_segmenter_takes_nothing_in(void) {
     SAME(decluster_segmenter_new(config, &segmenter), 0);
     decluster_config_free(config);
     while (decluster_segmenter_push(segmenter, large_text(), 1000) == 0 && pushes < 1000) pushes++;
-    CHECK(pushes > 60 && pushes < 70);
+    /* What a block takes besides its text counts, too. */
+    CHECK(pushes > 40 && pushes < 50);
     MISUSE(decluster_segmenter_push(segmenter, "x", 1), DECLUSTER_ERROR_FULL);
     SAYS(decluster_segmenter_error(segmenter), "max_queue_bytes = 65536");
     SAME(decluster_segmenter_pending(segmenter, &pointer, &pending), 0);
