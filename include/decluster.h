@@ -367,6 +367,8 @@ typedef struct decluster_parameter_info {
     const char *name;
     /** What it means. */
     const char *doc;
+    /** Reserved: 0. */
+    uint64_t reserved_words[2];
 } decluster_parameter_info;
 
 /**

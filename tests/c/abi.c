@@ -210,7 +210,8 @@
     X(decluster_output, id_length, 152, 8)       \
     X(decluster_output, reserved_words, 160, 32) \
     X(decluster_parameter_info, name, 32, 8)     \
-    X(decluster_parameter_info, doc, 40, 8)
+    X(decluster_parameter_info, doc, 40, 8)      \
+    X(decluster_parameter_info, reserved_words, 48, 16)
 
 /* The enums, by the names without `enum`. */
 #define ENUMS(X)                                             \
@@ -250,7 +251,7 @@ FIXED(abi_version, DECLUSTER_ABI_VERSION == 0)
 #if UINTPTR_MAX == 0xffffffffffffffffu
 WIDE_FIELDS(FIXED_FIELD)
 FIXED(output_size, sizeof(decluster_output) == 192)
-FIXED(info_size, sizeof(decluster_parameter_info) == 48)
+FIXED(info_size, sizeof(decluster_parameter_info) == 64)
 #endif
 
 static void every_number_is_what_it_was(void) {

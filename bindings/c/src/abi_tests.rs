@@ -193,9 +193,10 @@ fn fields_of_a_parameter_keep_their_bytes() {
     offsets! { decluster_parameter_info:
         name at 32,
         doc at 40,
+        reserved_words at 48,
     }
     #[cfg(target_pointer_width = "64")]
-    assert_eq!(size_of::<decluster_parameter_info>(), 48);
+    assert_eq!(size_of::<decluster_parameter_info>(), 64);
 }
 
 #[test]

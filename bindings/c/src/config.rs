@@ -56,6 +56,8 @@ pub struct decluster_parameter_info {
     pub name: *const c_char,
     /// What it means.
     pub doc: *const c_char,
+    /// Reserved: 0.
+    pub reserved_words: [u64; 2],
 }
 
 /// How many parameters there are: their numbers are 0 to one less.
@@ -96,6 +98,7 @@ pub unsafe extern "C" fn decluster_parameter_describe(
             reserved: 0,
             name: words::name(parameter as usize).as_ptr(),
             doc: words::doc(parameter as usize).as_ptr(),
+            reserved_words: [0; 2],
         })
     };
     match handle::answer(describe) {
