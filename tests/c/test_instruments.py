@@ -54,7 +54,9 @@ def thread(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def memcheck(program: Path, *words: str | Path) -> tuple[str, ...]:
     assert shutil.which("valgrind"), "valgrind is not here: tests/c/tools.sh valgrind"
     leaks = ("--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible")
-    options = ("--quiet", "--error-exitcode=9", "--keep-debuginfo=yes", *leaks)
+    # Without it a thread that waits for another one spins for minutes.
+    fair = "--fair-sched=yes"
+    options = ("--quiet", "--error-exitcode=9", "--keep-debuginfo=yes", fair, *leaks)
     return ("valgrind", *options, str(program), *map(str, words))
 
 

@@ -101,7 +101,7 @@ pub unsafe extern "C" fn decluster_sse_poll(
             let id = decoding.decoder.last_event_id();
             Ok(decluster_output {
                 wants_input: decoding.check().is_ok().into(),
-                retry_ms: retry.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(-1),
+                retry_ms: retry.map_or(-1, |ms| i64::try_from(ms).unwrap_or(i64::MAX)),
                 id: id.as_ptr().cast(),
                 id_length: id.len(),
                 ..polled
