@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
+SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 STRICT = ("-pedantic", "-Wall", "-Wextra", "-Werror", "-g", "-O1")
 
 

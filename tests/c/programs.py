@@ -14,14 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from conftest import ROOT, Installed, run
+from conftest import ROOT, SANITIZE, Installed, run
 
 from decluster._demo_server import Send
 from decluster._demo_stream import Burst, load_bursts
 
 EXAMPLES = ROOT / "bindings" / "c" / "examples"
 POSIX = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Werror")
-SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+SANITIZED = (*SANITIZE, "-fno-omit-frame-pointer")
 PATIENCE_S = 60
 
 

@@ -1,4 +1,4 @@
-"""What README and header say about C compiles, builds and runs as it stands there."""
+"""What the README says about C compiles, builds and runs as it stands there."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ from programs import EXAMPLES, POSIX, delta, texts_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 (LOOP,) = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
-HEADER = (ROOT / "include" / "decluster.h").read_text(encoding="utf-8")
-WHOLE = "\n".join(re.findall(r"^ \*     (.*)$", HEADER[: HEADER.index("*/")], re.MULTILINE))
 (CMAKE,) = re.findall(r"```cmake\n(.*?)```", README, re.DOTALL)
 (CC,) = re.findall(r"^cc prog\.c .*$", README, re.MULTILINE)
 STREAM = delta("The lease is renewed, and held to the end. ") + b"data: [DONE]\n\n"
 
 
-def program(body: str = "") -> str:
-    """The README's loop, or all of a program, with the example's clock."""
+def program() -> str:
+    """The README's loop, with the example's clock around it."""
     example = (EXAMPLES / "pace_stdin.c").read_text()
     clock = example[example.index("#include") : example.index("/* Writes all")]
-    if body:
-        return f"{clock}\nint main(void)\n{{\n{body}\nreturn 0;\n}}\n"
     return f"""
 {clock}
 int main(void)
@@ -53,13 +49,6 @@ def paces(program: Path, installed: Installed) -> None:
 def test_the_loop_compiles_and_paces_a_stream(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "loop.c").write_text(program())
     paces(installed.compile(tmp_path / "loop", tmp_path / "loop.c", standard="gnu99"), installed)
-
-
-def test_the_whole_of_it_in_the_header_compiles_and_paces_a_stream(
-    installed: Installed, tmp_path: Path
-) -> None:
-    (tmp_path / "whole.c").write_text(program(WHOLE))
-    paces(installed.compile(tmp_path / "whole", tmp_path / "whole.c", standard="gnu99"), installed)
 
 
 def test_the_line_for_the_compiler_builds_a_program(installed: Installed, tmp_path: Path) -> None:

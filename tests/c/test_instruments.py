@@ -14,8 +14,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HERE, ROOT, STRICT, Installed, run
-from test_programs import HOOKED, PROGRAMS, SANITIZE, SANITIZERS, source
+from conftest import HERE, ROOT, SANITIZE, STRICT, Installed, run
+from test_programs import HOOKED, PROGRAMS, SANITIZERS, source
 
 pytestmark = pytest.mark.slow
 RUSTC = os.environ.get("RUSTC", "rustc")

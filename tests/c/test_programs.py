@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import HERE, ROOT, STRICT, Installed, run
+from conftest import HERE, ROOT, SANITIZE, STRICT, Installed, run
 
 PROGRAMS = ("abi", "misuse", "engine", "rewriter", "segmenter", "sse", "threads")
 # Needs `decluster_test_panic()`.
 HOOKED = "panic"
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SANITIZERS = {
     **os.environ,
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import HERE, Installed, run
-
-SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+from conftest import HERE, SANITIZE, Installed, run
 
 
 @pytest.fixture(scope="module")

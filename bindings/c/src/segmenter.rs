@@ -172,14 +172,18 @@ pub unsafe extern "C" fn decluster_segmenter_error(
 }
 
 impl Segmenting {
+    fn wants_input(&self) -> bool {
+        self.queued <= self.max_queue_bytes
+    }
+
     fn check(&self, length: usize) -> Outcome {
         if length > self.max_event_bytes {
             let limit = self.max_event_bytes;
             let message = format!("a text of {length} bytes exceeds max_event_bytes = {limit}");
             return Err(Refusal::new(DECLUSTER_ERROR_TOO_LARGE, message));
         }
-        let (queued, limit) = (self.queued, self.max_queue_bytes);
-        if queued > limit {
+        if !self.wants_input() {
+            let (queued, limit) = (self.queued, self.max_queue_bytes);
             let message = format!(
                 "blocks of {queued} bytes wait to be polled, max_queue_bytes = {limit}: poll first"
             );
@@ -194,22 +198,20 @@ impl Segmenting {
     }
 
     fn next(&mut self) -> decluster_output {
-        let wants_input = u32::from(self.queued <= self.max_queue_bytes);
         self.given = self.blocks.pop_front();
-        let Some(block) = &self.given else {
-            let none =
-                if self.finished { DECLUSTER_OUTPUT_FINISHED } else { DECLUSTER_OUTPUT_NEED_INPUT };
-            return decluster_output { wants_input, ..decluster_output::of(none) };
+        self.queued -= self.given.as_ref().map_or(0, size);
+        let next = match &self.given {
+            Some(block) => decluster_output {
+                block: block.number,
+                boundary: block.boundary as u32,
+                tokens: block.tokens,
+                ..decluster_output::of(DECLUSTER_OUTPUT_BLOCK)
+            }
+            .with_text(block.text.as_bytes()),
+            None if self.finished => decluster_output::of(DECLUSTER_OUTPUT_FINISHED),
+            None => decluster_output::of(DECLUSTER_OUTPUT_NEED_INPUT),
         };
-        self.queued -= size(block);
-        decluster_output {
-            wants_input: u32::from(self.queued <= self.max_queue_bytes),
-            block: block.number,
-            boundary: block.boundary as u32,
-            tokens: block.tokens,
-            ..decluster_output::of(DECLUSTER_OUTPUT_BLOCK)
-        }
-        .with_text(block.text.as_bytes())
+        decluster_output { wants_input: self.wants_input().into(), ..next }
     }
 }
 

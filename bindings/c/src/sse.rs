@@ -100,7 +100,7 @@ pub unsafe extern "C" fn decluster_sse_poll(
             let retry = decoding.decoder.reconnection_ms();
             let id = decoding.decoder.last_event_id();
             Ok(decluster_output {
-                wants_input: decoding.check().is_ok().into(),
+                wants_input: decoding.wants_input().into(),
                 retry_ms: retry.map_or(-1, |ms| i64::try_from(ms).unwrap_or(i64::MAX)),
                 id: id.as_ptr().cast(),
                 id_length: id.len(),
@@ -118,18 +118,22 @@ pub unsafe extern "C" fn decluster_sse_error(sse: *const decluster_sse) -> *cons
 }
 
 impl Decoding {
+    fn wants_input(&self) -> bool {
+        !self.finished && self.decoder.buffered() <= self.max_event_bytes
+    }
+
     fn check(&self) -> Outcome {
+        if self.wants_input() {
+            return Ok(());
+        }
         if self.finished {
             let message = "the stream was finished; it takes no more input";
             return Err(Refusal::new(DECLUSTER_ERROR_FINISHED, message));
         }
         let (queued, limit) = (self.decoder.buffered(), self.max_event_bytes);
-        if queued > limit {
-            let message =
-                format!("{queued} bytes wait to be decoded, max_event_bytes = {limit}: poll first");
-            return Err(Refusal::new(DECLUSTER_ERROR_FULL, message));
-        }
-        Ok(())
+        let message =
+            format!("{queued} bytes wait to be decoded, max_event_bytes = {limit}: poll first");
+        Err(Refusal::new(DECLUSTER_ERROR_FULL, message))
     }
 
     fn next(&mut self) -> Outcome<decluster_output> {
@@ -140,9 +144,8 @@ impl Decoding {
                         if frame.comments == 0 {
                             continue;
                         }
-                        let lines = if frame.marked { &frame.raw[BOM.len()..] } else { frame.raw };
                         let comment = decluster_output::of(DECLUSTER_OUTPUT_COMMENT);
-                        return Ok(comment.with_text(without_ends(lines)));
+                        return Ok(comment.with_text(without_ends(frame.unmarked().raw)));
                     };
                     return Ok(decluster_output {
                         terminated: frame.terminated.into(),
@@ -171,6 +174,3 @@ fn without_ends(lines: &[u8]) -> &[u8] {
     let end = lines.iter().rposition(|byte| !is_end(byte)).map_or(start, |last| last + 1);
     &lines[start..end]
 }
-
-/// The byte order mark.
-const BOM: &[u8] = b"\xef\xbb\xbf";
