@@ -117,7 +117,10 @@ typedef enum decluster_status {
     DECLUSTER_ERROR_OUT_OF_BOUNDS = -4,
     /** There is no parameter, preset or profile of this name. */
     DECLUSTER_ERROR_UNKNOWN_NAME = -5,
-    /** The `size` given for an output struct is less than that of the struct. */
+    /**
+     * The `size` given for an output struct is less than that of the struct; or the room for a copy
+     * is less than the text.
+     */
     DECLUSTER_ERROR_TOO_SMALL = -6,
     /** Text is not UTF-8, or ends inside a character. */
     DECLUSTER_ERROR_BAD_UTF8 = -7,
@@ -534,6 +537,19 @@ const char *decluster_status_text(int32_t status);
  * `decluster_rewriter`): 1 or 0.
  */
 int32_t decluster_status_is_fault(int32_t status);
+
+/**
+ * Copies `length` bytes of text that an output points at to `to`, where there is room for `size`:
+ * for languages that can hold a pointer and not read what is there. The text must still be valid.
+ * No NUL is written behind it.
+ *
+ * Errors: `NULL`, `BAD_ARGUMENT` (the length), `TOO_SMALL` (`size` is less than `length`), `PANIC`;
+ * then nothing is written.
+ */
+enum decluster_status decluster_copy(const char *text,
+                                     size_t length,
+                                     char *to,
+                                     size_t size);
 
 /* ---- Parameters ---- */
 

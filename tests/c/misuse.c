@@ -83,6 +83,16 @@ static void a_status_that_is_none_has_a_text_and_is_no_fault(void) {
     MISUSE(decluster_status_is_fault(9), 0);
 }
 
+static void what_does_not_fit_is_not_copied(void) {
+    char room[4] = "abc", same[4] = "abc";
+    MISUSE(decluster_copy(NULL, 3, room, sizeof room), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_copy("xyz", 3, NULL, 3), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_copy("xyz", 3, room, 2), DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_copy("xyz", 3, room, 0), DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_copy("xyz", SIZE_MAX, room, SIZE_MAX), DECLUSTER_ERROR_BAD_ARGUMENT);
+    CHECK(memcmp(room, same, sizeof room) == 0);
+}
+
 static void what_is_no_parameter_is_not_described(void) {
     decluster_parameter_info info, same;
     memset(&info, 0xa5, sizeof info);
@@ -836,6 +846,7 @@ int main(void) {
     RUN(without_a_handle_every_call_says_null);
     RUN(nothing_is_freed_and_nothing_has_no_error);
     RUN(a_status_that_is_none_has_a_text_and_is_no_fault);
+    RUN(what_does_not_fit_is_not_copied);
     RUN(what_is_no_parameter_is_not_described);
     RUN(a_config_stays_as_it_is);
     RUN(an_engine_goes_on_as_if_nothing_had_been_misused);

@@ -244,6 +244,15 @@ static void a_panic_over_a_parameter_is_told_and_poisons_nothing(void) {
     if (CHECK(name != NULL)) SAME_TEXT(name, strlen(name), "word");
 }
 
+static void a_panic_over_a_copy_is_told_and_writes_nothing(void) {
+    char room[4] = "abc";
+    decluster_test_panic();
+    SAME(decluster_copy("xyz", 3, room, sizeof room), DECLUSTER_ERROR_PANIC);
+    SAME_TEXT(room, strlen(room), "abc");
+    SAME(decluster_copy("xyz", 3, room, sizeof room), 0);
+    SAME_TEXT(room, strlen(room), "xyz");
+}
+
 static void nothing_can_be_made_with_a_poisoned_config(void) {
     decluster_config *config;
     decluster_engine *engine;
@@ -295,6 +304,7 @@ int main(void) {
     RUN(a_panic_while_it_is_looked_at_leaves_the_message_before_it);
     RUN(a_panic_beside_others_who_look_poisons_it_for_all);
     RUN(a_panic_over_a_parameter_is_told_and_poisons_nothing);
+    RUN(a_panic_over_a_copy_is_told_and_writes_nothing);
     RUN(nothing_can_be_made_with_a_poisoned_config);
     RUN(a_panic_while_it_is_freed_does_no_harm);
     RUN(text_that_was_given_out_outlives_the_panic);

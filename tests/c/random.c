@@ -93,6 +93,25 @@ static void check(int32_t status, const char *message) {
     }
 }
 
+/* Copies into just enough room, or into too little. */
+static void check_copy(const char *text, size_t length) {
+    static char room[1 << 16];
+    size_t size = below(4) ? length : below(length + 1);
+    int32_t status;
+    if (length >= sizeof room) return;
+    room[0] = room[size] = 0x55;
+    status = decluster_copy(text, length, room, size);
+    if (status != (size < length ? DECLUSTER_ERROR_TOO_SMALL : DECLUSTER_OK)) {
+        fail("a copy that is refused, or should be");
+    }
+    if (room[size] != 0x55 || (status != DECLUSTER_OK && room[0] != 0x55)) {
+        fail("a copy has written where it must not");
+    }
+    if (status == DECLUSTER_OK && length && memcmp(room, text, length) != 0) {
+        fail("a copy is not what it was copied from");
+    }
+}
+
 /* Polls, and sees to it that what is refused writes nothing. */
 static int32_t take(int which, void *handle, decluster_output *out) {
     static const decluster_output untouched = {.type = 77, .number = 0x5555555555555555u};
@@ -114,6 +133,7 @@ static int32_t take(int which, void *handle, decluster_output *out) {
         for (size_t i = 0; i < out->name_length; i++) sum += (unsigned char)out->name[i];
         for (size_t i = 0; i < out->id_length; i++) sum += (unsigned char)out->id[i];
         if (sum == 1) fail("no text adds up to this");
+        check_copy(out->text, out->text_length);
         if (out->type > DECLUSTER_OUTPUT_BLOCK) fail("an output of no known type");
         if (which == 3 ? out->retry_ms < -1 : out->retry_ms != 0 || out->id_length) {
             fail("a decoder alone says how to come back");

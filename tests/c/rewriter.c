@@ -473,6 +473,29 @@ static void the_answer_stays_over_looking_and_text_does_too(void) {
     decluster_rewriter_free(rewriter);
 }
 
+static void text_is_copied_from_where_an_output_points(void) {
+    decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_PIECES);
+    decluster_output out;
+    char room[32];
+    size_t at;
+    memset(room, 0x5a, sizeof room);
+    push(rewriter, 0, DATA(CHAT("A NUL \\u0000, a line.\\n")) DATA(STOP) DONE);
+    SAME(decluster_rewriter_flush(rewriter), 0);
+    out = polled(rewriter, 0);
+    SAME(out.text_length, 17);
+    SAME(decluster_copy(out.text, out.text_length, room, out.text_length), 0);
+    CHECK(memcmp(room, "A NUL \0, a line.\n", 17) == 0);
+    for (at = 17; at < sizeof room; at++) SAME(room[at], 0x5a);
+    /* Of nothing there is nothing to copy, wherever it is. */
+    SAME(decluster_copy(out.name, out.name_length, NULL, 0), 0);
+    SAME(decluster_copy(NULL, 0, room, sizeof room), 0);
+    SAME(room[0], 'A');
+    /* The two may overlap. */
+    SAME(decluster_copy(room, 6, room + 2, 6), 0);
+    SAME_TEXT(room, 8, "A A NUL ");
+    decluster_rewriter_free(rewriter);
+}
+
 /* ---- Faults ---- */
 
 /* How a fault was told: by a push or by a poll, once; and what came before it. */
@@ -632,6 +655,7 @@ int main(void) {
     RUN(a_count_that_the_provider_does_not_give_is_not_0);
     RUN(token_counts_may_have_any_place_and_a_larger_struct);
     RUN(the_answer_stays_over_looking_and_text_does_too);
+    RUN(text_is_copied_from_where_an_output_points);
     RUN(an_event_that_is_too_large_ends_the_stream_behind_what_came_before);
     RUN(too_many_choices_end_the_stream_behind_what_came_before);
     RUN(reasoning_over_the_budget_ends_the_stream_behind_what_is_within_it);

@@ -27,6 +27,8 @@ pub mod version;
 
 pub mod status;
 
+pub mod copy;
+
 pub mod config;
 
 pub mod output;

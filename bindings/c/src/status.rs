@@ -22,7 +22,7 @@ pub enum decluster_status {
     DECLUSTER_ERROR_OUT_OF_BOUNDS = -4,
     /// There is no parameter, preset or profile of this name.
     DECLUSTER_ERROR_UNKNOWN_NAME = -5,
-    /// The `size` given for an output struct is less than that of the struct.
+    /// The `size` given for an output struct is less than that of the struct; or the room for a copy is less than the text.
     DECLUSTER_ERROR_TOO_SMALL = -6,
     /// Text is not UTF-8, or ends inside a character.
     DECLUSTER_ERROR_BAD_UTF8 = -7,
@@ -58,7 +58,7 @@ pub(crate) const STATUSES: [(decluster_status, &CStr); 18] = [
     (DECLUSTER_ERROR_UNKNOWN_PARAMETER, c"there is no parameter of this number"),
     (DECLUSTER_ERROR_OUT_OF_BOUNDS, c"the parameter's value lies outside its bounds"),
     (DECLUSTER_ERROR_UNKNOWN_NAME, c"there is nothing of this name"),
-    (DECLUSTER_ERROR_TOO_SMALL, c"the size given for the output is less than that of its struct"),
+    (DECLUSTER_ERROR_TOO_SMALL, c"the size given for the output is less than it needs"),
     (DECLUSTER_ERROR_BAD_UTF8, c"the text is not UTF-8, or ends inside a character"),
     (DECLUSTER_ERROR_FULL, c"the queue is full: poll first"),
     (DECLUSTER_ERROR_TOO_LARGE, c"a delta or an event exceeds max_event_bytes"),
