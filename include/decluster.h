@@ -132,7 +132,10 @@ typedef enum decluster_status {
     DECLUSTER_ERROR_TOO_MANY_CHOICES = -10,
     /** It was finished or cancelled before; it takes no more input. */
     DECLUSTER_ERROR_FINISHED = -11,
-    /** A stream comes as bytes and lines or as events, not as both. */
+    /**
+     * A stream comes as bytes and lines or as events, not as both; or as items
+     * (`decluster_rewriter_push_item()`) and nothing else.
+     */
     DECLUSTER_ERROR_MIXED = -12,
     /**
      * The settings exclude each other: `unit = whole` without pieces, `segment = off` for a
@@ -308,6 +311,18 @@ typedef enum decluster_mode {
      */
     DECLUSTER_MODE_PIECES_AND_EVENTS = 2,
 } decluster_mode;
+
+/** How the items of an iterable stand to the stream's bytes. */
+typedef enum decluster_framing {
+    /** Not told yet; or the stream does not come as items. */
+    DECLUSTER_FRAMING_UNKNOWN = 0,
+    /** Each is a line without its end. */
+    DECLUSTER_FRAMING_LINES = 1,
+    /** Each is a line with its end. */
+    DECLUSTER_FRAMING_LINES_WITH_ENDS = 2,
+    /** Chunks, cut anywhere. */
+    DECLUSTER_FRAMING_BYTES = 3,
+} decluster_framing;
 
 /**
  * Settings to make engines, rewriters, segmenters and decoders with. They copy what they need: a
@@ -1104,6 +1119,21 @@ enum decluster_status decluster_rewriter_push_event(struct decluster_rewriter *r
                                                     size_t data_length);
 
 /**
+ * Takes in one item of an iterable that gives lines or chunks where nobody says which: as a line or
+ * as bytes, which is told from the first items. A line without its end cannot be told from a chunk
+ * alone, so it is held back until the next item comes or the stream is finished; a poll knows
+ * nothing of it until then. A stream comes in this way alone, or not at all. Who knows what the
+ * items are takes the functions for lines and bytes.
+ *
+ * Errors: as `decluster_rewriter_push()`. After `FULL` the same item is to be pushed again; what
+ * was held back before it is not lost.
+ */
+enum decluster_status decluster_rewriter_push_item(struct decluster_rewriter *rewriter,
+                                                   uint64_t now_ns,
+                                                   const char *item,
+                                                   size_t length);
+
+/**
  * No more input will come: what is queued leaves within `max_tail`, then
  * `DECLUSTER_OUTPUT_FINISHED`. A second call changes nothing.
  *
@@ -1165,6 +1195,12 @@ enum decluster_status decluster_rewriter_stats(const struct decluster_rewriter *
  * stream passes unpaced.
  */
 int32_t decluster_rewriter_dialect(const struct decluster_rewriter *rewriter);
+
+/**
+ * What the items are that `decluster_rewriter_push_item()` takes in: a `decluster_framing`, or a
+ * negative status (those of every call). Who gives out lines where lines came in asks for it.
+ */
+int32_t decluster_rewriter_framing(const struct decluster_rewriter *rewriter);
 
 /**
  * Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known

@@ -72,6 +72,10 @@
     X(DECLUSTER_MODE_STREAM, 0)                       \
     X(DECLUSTER_MODE_PIECES, 1)                       \
     X(DECLUSTER_MODE_PIECES_AND_EVENTS, 2)            \
+    X(DECLUSTER_FRAMING_UNKNOWN, 0)                   \
+    X(DECLUSTER_FRAMING_LINES, 1)                     \
+    X(DECLUSTER_FRAMING_LINES_WITH_ENDS, 2)           \
+    X(DECLUSTER_FRAMING_BYTES, 3)                     \
     X(DECLUSTER_UNIT_BLOCK, 0)                        \
     X(DECLUSTER_UNIT_WORD, 1)                         \
     X(DECLUSTER_UNIT_WHOLE, 2)                        \
@@ -224,6 +228,7 @@
     X(decluster_cancel, DECLUSTER_CANCEL_DROP)               \
     X(decluster_dialect, DECLUSTER_DIALECT_INCIDENT)         \
     X(decluster_mode, DECLUSTER_MODE_PIECES_AND_EVENTS)      \
+    X(decluster_framing, DECLUSTER_FRAMING_BYTES)            \
     X(decluster_parameter, DECLUSTER_PARAMETER_THINK_COPIES) \
     X(decluster_unit, DECLUSTER_UNIT_WHOLE)                  \
     X(decluster_pace, DECLUSTER_PACE_OFF)                    \

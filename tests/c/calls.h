@@ -68,6 +68,8 @@ static inline int32_t call_rewriter(decluster_rewriter *rewriter, int number,
         CALL(10, decluster_rewriter_dialect, (rewriter));
         CALL(11, decluster_rewriter_answer, (rewriter, &json, &length));
         CALL(12, decluster_rewriter_tokens, (rewriter, &tokens, sizeof tokens));
+        CALL(13, decluster_rewriter_push_item, (rewriter, 0, ": x\n", 4));
+        CALL(14, decluster_rewriter_framing, (rewriter));
     default:
         return NO_MORE;
     }

@@ -444,7 +444,10 @@ static void an_engine_is_not_made_of_nothing(void) {
 
 #define DELTA(text) "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text "\"}}]}\n\n"
 
-static void misuse_rewriter(decluster_rewriter *rewriter, int by_events) {
+/* How a stream comes. */
+enum way { BY_BYTES, BY_EVENTS, BY_ITEMS };
+
+static void misuse_rewriter(decluster_rewriter *rewriter, enum way way) {
     fill();
     MISUSE(decluster_rewriter_push(rewriter, NEVER, NULL, 3), DECLUSTER_ERROR_NULL);
     SAYS(decluster_rewriter_error(rewriter), "bytes is NULL");
@@ -452,6 +455,11 @@ static void misuse_rewriter(decluster_rewriter *rewriter, int by_events) {
     SAYS(decluster_rewriter_error(rewriter), "bytes");
     MISUSE(decluster_rewriter_push_line(rewriter, NEVER, NULL, 3), DECLUSTER_ERROR_NULL);
     SAYS(decluster_rewriter_error(rewriter), "line is NULL");
+    MISUSE(decluster_rewriter_push_item(rewriter, NEVER, NULL, 3), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_rewriter_error(rewriter), "item is NULL");
+    MISUSE(decluster_rewriter_push_item(rewriter, NEVER, "x", SIZE_MAX),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    SAYS(decluster_rewriter_error(rewriter), "item");
     MISUSE(decluster_rewriter_push_event(rewriter, NEVER, NULL, 1, "{}", 2), DECLUSTER_ERROR_NULL);
     SAYS(decluster_rewriter_error(rewriter), "name is NULL");
     MISUSE(decluster_rewriter_push_event(rewriter, NEVER, NULL, 0, NULL, 2), DECLUSTER_ERROR_NULL);
@@ -462,16 +470,23 @@ static void misuse_rewriter(decluster_rewriter *rewriter, int by_events) {
     MISUSE(decluster_rewriter_push_event(rewriter, NEVER, "a", 1, "{\"" TREMA, 3),
            DECLUSTER_ERROR_BAD_UTF8);
     SAYS(decluster_rewriter_error(rewriter), "data ends inside|byte 2");
-    if (by_events) {
+    if (way != BY_BYTES) {
         MISUSE(decluster_rewriter_push(rewriter, NEVER, "data: {}\n\n", 10),
                DECLUSTER_ERROR_MIXED);
         MISUSE(decluster_rewriter_push_line(rewriter, NEVER, "data: {}", 8),
                DECLUSTER_ERROR_MIXED);
-    } else {
+        SAYS(decluster_rewriter_error(rewriter), "event|bytes");
+    }
+    if (way != BY_EVENTS) {
         MISUSE(decluster_rewriter_push_event(rewriter, NEVER, "", 0, "{}", 2),
                DECLUSTER_ERROR_MIXED);
+        SAYS(decluster_rewriter_error(rewriter), "event|bytes");
     }
-    SAYS(decluster_rewriter_error(rewriter), "event|bytes");
+    if (way != BY_ITEMS) {
+        MISUSE(decluster_rewriter_push_item(rewriter, NEVER, "data: {}", 8),
+               DECLUSTER_ERROR_MIXED);
+        SAYS(decluster_rewriter_error(rewriter), "items|bytes");
+    }
     MISUSE(decluster_rewriter_cancel(rewriter, 2), DECLUSTER_ERROR_BAD_ARGUMENT);
     SAYS(decluster_rewriter_error(rewriter), "how = 2|0 to 1");
     MISUSE(decluster_rewriter_poll(rewriter, NEVER, NULL, sizeof out), DECLUSTER_ERROR_NULL);
@@ -495,6 +510,8 @@ static void misuse_finished_rewriter(decluster_rewriter *rewriter) {
     MISUSE(decluster_rewriter_push(rewriter, NEVER, "x", 1), DECLUSTER_ERROR_FINISHED);
     SAYS(decluster_rewriter_error(rewriter), "finished");
     MISUSE(decluster_rewriter_push_line(rewriter, NEVER, "x", 1), DECLUSTER_ERROR_FINISHED);
+    MISUSE(decluster_rewriter_push_item(rewriter, NEVER, "x", 1), DECLUSTER_ERROR_FINISHED);
+    SAYS(decluster_rewriter_error(rewriter), "finished");
     MISUSE(decluster_rewriter_push_event(rewriter, NEVER, "", 0, "{}", 2),
            DECLUSTER_ERROR_FINISHED);
     MISUSE(decluster_rewriter_poll(rewriter, NEVER, &out, 0), DECLUSTER_ERROR_TOO_SMALL);
@@ -520,7 +537,7 @@ static void take_rewriter(decluster_rewriter *rewriter, uint64_t until, struct j
     CHECK(!"it came to an end");
 }
 
-static void use_rewriter(int misused, int by_events, uint32_t how, struct journal *journal) {
+static void use_rewriter(int misused, enum way way, uint32_t how, struct journal *journal) {
     static const char event[] = "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\""
                                 "It is learned, as ever. Then it goes on: slowly, \"}}]}";
     static const char bytes[] = DELTA("It is learned, as ever. Then it goes on: slowly, ");
@@ -531,20 +548,25 @@ static void use_rewriter(int misused, int by_events, uint32_t how, struct journa
     SAME(decluster_rewriter_new(config, 0, DECLUSTER_MODE_STREAM, 0, &rewriter), 0);
     decluster_config_free(config);
     for (turn = 0; turn < 8; turn++, now += 150 * MS) {
-        if (by_events) {
+        if (way == BY_EVENTS) {
             SAME(decluster_rewriter_push_event(rewriter, now, NULL, 0, event, sizeof event - 1),
                  0);
+        } else if (way == BY_ITEMS) {
+            /* A line and its empty line. The first is held back, and each is told after. */
+            SAME(decluster_rewriter_push_item(rewriter, now, bytes, sizeof bytes - 3), 0);
+            if (misused) misuse_rewriter(rewriter, way);
+            SAME(decluster_rewriter_push_item(rewriter, now, NULL, 0), 0);
         } else if (turn % 2) {
             /* Cut inside an event. */
             SAME(decluster_rewriter_push(rewriter, now, bytes, 20), 0);
-            if (misused) misuse_rewriter(rewriter, by_events);
+            if (misused) misuse_rewriter(rewriter, way);
             SAME(decluster_rewriter_push(rewriter, now, bytes + 20, sizeof bytes - 21), 0);
         } else {
             SAME(decluster_rewriter_push(rewriter, now, bytes, sizeof bytes - 1), 0);
         }
-        if (misused) misuse_rewriter(rewriter, by_events);
+        if (misused) misuse_rewriter(rewriter, way);
         take_rewriter(rewriter, now, journal);
-        if (misused) misuse_rewriter(rewriter, by_events);
+        if (misused) misuse_rewriter(rewriter, way);
     }
     if (how == 2) {
         SAME(decluster_rewriter_finish(rewriter, now), 0);
@@ -565,13 +587,14 @@ static void use_rewriter(int misused, int by_events, uint32_t how, struct journa
 }
 
 static void a_rewriter_goes_on_as_if_nothing_had_been_misused(void) {
+    static const enum way ways[] = {BY_BYTES, BY_EVENTS, BY_ITEMS};
     uint32_t how;
-    int by_events;
-    for (by_events = 0; by_events < 2; by_events++) {
+    int way;
+    for (way = 0; way < 3; way++) {
         for (how = 0; how < 3; how++) {
             struct journal misused = {NULL, 0, 0}, used = {NULL, 0, 0};
-            use_rewriter(1, by_events, how, &misused);
-            use_rewriter(0, by_events, how, &used);
+            use_rewriter(1, ways[way], how, &misused);
+            use_rewriter(0, ways[way], how, &used);
             check_without(&misused, &used, 2000);
         }
     }
@@ -657,6 +680,44 @@ static void a_full_rewriter_takes_no_bytes_or_lines_in(void) {
         decluster_rewriter_free(rewriter);
     }
     decluster_config_free(config);
+}
+
+static void a_full_rewriter_takes_no_item_in_and_loses_none_that_it_held(void) {
+    /* JSON texts in a row: the first item does not tell whether it is a line, and fills the queue. */
+    static const char text[] = "{\"model\":\"m\",\"message\":{\"role\":\"assistant\","
+                               "\"content\":\"It fills up. \"},\"done\":false}";
+    static const char rest[] = "{\"model\":\"m\",";
+    decluster_config *config = small_config();
+    decluster_rewriter *rewriter;
+    struct journal first = {NULL, 0, 0};
+    size_t bytes = 0;
+    int turn;
+    while (first.length < 300000) journal_put(&first, text, sizeof text - 1);
+    SAME(decluster_config_set(config, DECLUSTER_PARAMETER_SEGMENT, DECLUSTER_SEGMENT_OFF), 0);
+    SAME(decluster_config_set(config, DECLUSTER_PARAMETER_PACE, DECLUSTER_PACE_OFF), 0);
+    SAME(decluster_rewriter_new(config, 0, DECLUSTER_MODE_STREAM, 0, &rewriter), 0);
+    SAME(decluster_rewriter_push_item(rewriter, 0, first.text, first.length), 0);
+    SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_UNKNOWN);
+    for (turn = 0; turn < 2; turn++) {
+        MISUSE(decluster_rewriter_push_item(rewriter, 0, rest, sizeof rest - 1),
+               DECLUSTER_ERROR_FULL);
+        SAYS(decluster_rewriter_error(rewriter), "65536");
+        SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_BYTES);
+    }
+    for (turn = 0; turn < MANY; turn++) {
+        SAME(decluster_rewriter_poll(rewriter, 0, &out, sizeof out), 0);
+        if (out.type != DECLUSTER_OUTPUT_BYTES) break;
+        bytes += out.text_length;
+    }
+    SAME(out.type, DECLUSTER_OUTPUT_NEED_INPUT);
+    SAME(bytes, first.length);
+    SAME(decluster_rewriter_push_item(rewriter, 0, rest, sizeof rest - 1), 0);
+    SAME(decluster_rewriter_finish(rewriter, 0), 0);
+    SAME(decluster_rewriter_poll(rewriter, 0, &out, sizeof out), 0);
+    SAME_TEXT(out.text, out.text_length, rest);
+    decluster_rewriter_free(rewriter);
+    decluster_config_free(config);
+    journal_free(&first);
 }
 
 static void a_rewriter_is_not_made_of_what_does_not_fit(void) {
@@ -855,6 +916,7 @@ int main(void) {
     RUN(a_rewriter_goes_on_as_if_nothing_had_been_misused);
     RUN(a_full_rewriter_takes_nothing_in);
     RUN(a_full_rewriter_takes_no_bytes_or_lines_in);
+    RUN(a_full_rewriter_takes_no_item_in_and_loses_none_that_it_held);
     RUN(a_rewriter_is_not_made_of_what_does_not_fit);
     RUN(a_segmenter_goes_on_as_if_nothing_had_been_misused);
     RUN(a_full_segmenter_takes_nothing_in);

@@ -161,6 +161,7 @@ static void a_panic_while_it_is_looked_at_leaves_the_message_before_it(void) {
     LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
                 decluster_rewriter_stats(handle, &stats, sizeof stats));
     LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter), decluster_rewriter_dialect(handle));
+    LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter), decluster_rewriter_framing(handle));
     LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
                 decluster_rewriter_tokens(handle, &tokens, sizeof tokens));
     LOOK_PANICS(segmenter, make_segmenter, decluster_segmenter_poll(handle, &out, 1),

@@ -251,7 +251,7 @@ static void rewriter(long calls) {
     decluster_stats stats;
     uint32_t dialect = below(3) ? 0 : (uint32_t)number(10), mode = (uint32_t)number(3);
     int32_t made = decluster_rewriter_new(config, dialect, mode, now(), &rewriter);
-    uint64_t way = below(4);
+    uint64_t way = below(5);
     check(made, "");
     decluster_config_free(config);
     if (made != DECLUSTER_OK) {
@@ -271,8 +271,10 @@ static void rewriter(long calls) {
             else if (way == 1) {
                 status = decluster_rewriter_push_event(rewriter, now(), name, name_length, bytes,
                                                        length);
+            } else if (way == 2) {
+                status = decluster_rewriter_push_item(rewriter, now(), bytes, length);
             } else status = decluster_rewriter_push(rewriter, now(), bytes, length);
-            if (!below(500)) way = below(4);
+            if (!below(500)) way = below(5);
             break;
         case 4: if (!below(9)) status = decluster_rewriter_flush(rewriter); break;
         case 5: if (!below(300)) status = decluster_rewriter_stop_pacing(rewriter); break;
@@ -286,6 +288,7 @@ static void rewriter(long calls) {
         case 8:
             if (!below(300)) status = decluster_rewriter_cancel(rewriter, (uint32_t)number(3));
             if (decluster_rewriter_dialect(rewriter) < 0) fail("a dialect that is none");
+            if (decluster_rewriter_framing(rewriter) < 0) fail("a framing that is none");
             break;
         case 9: status = tokens(rewriter); break;
         default: status = take(1, rewriter, &out); break;

@@ -153,6 +153,96 @@ static void lines_may_be_followed_by_bytes(void) {
     decluster_rewriter_free(rewriter);
 }
 
+static void push_item(decluster_rewriter *rewriter, const char *item) {
+    SAME(decluster_rewriter_push_item(rewriter, 0, item, strlen(item)), 0);
+}
+
+static void items_are_told_from_the_first_of_them(void) {
+    static const struct {
+        const char *items[7];
+        uint32_t framing;
+        /* How many items are held back before it is told. */
+        int held;
+        const char *out;
+    } sources[] = {
+        {{"data: " CHAT("A line.\\n"), "", "data: [DONE]", ""},
+         DECLUSTER_FRAMING_LINES,
+         1,
+         DATA(CHAT("A line.\\n")) DONE},
+        {{"", "", "data: " CHAT("A line.\\n"), "", "data: [DONE]", ""},
+         DECLUSTER_FRAMING_LINES,
+         3,
+         "\n\n" DATA(CHAT("A line.\\n")) DONE},
+        {{"data: " CHAT("A line.\\n") "\n", "\n", "data: [DONE]\n", "\n"},
+         DECLUSTER_FRAMING_LINES_WITH_ENDS,
+         0,
+         DATA(CHAT("A line.\\n")) DONE},
+        {{DATA(CHAT("A line.\\n")), "dat", "a: [DONE]\n", "\n"},
+         DECLUSTER_FRAMING_BYTES,
+         0,
+         DATA(CHAT("A line.\\n")) DONE},
+        {{"data: " CHAT("A line.\\n"), "\n\ndata: [DONE]\n\n"},
+         DECLUSTER_FRAMING_BYTES,
+         1,
+         DATA(CHAT("A line.\\n")) DONE},
+    };
+    size_t source;
+    for (source = 0; source < sizeof sources / sizeof *sources; source++) {
+        decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+        int at;
+        for (at = 0; sources[source].items[at] != NULL; at++) {
+            int told = at >= sources[source].held;
+            push_item(rewriter, sources[source].items[at]);
+            SAME(decluster_rewriter_framing(rewriter),
+                 told ? sources[source].framing : DECLUSTER_FRAMING_UNKNOWN);
+            if (!told) SAME(polled(rewriter, 0).type, DECLUSTER_OUTPUT_NEED_INPUT);
+            SAME(decluster_rewriter_wants_input(rewriter), 1);
+        }
+        check_all(rewriter, sources[source].out, DECLUSTER_VERDICT_COMPLETE);
+        SAME(decluster_rewriter_framing(rewriter), sources[source].framing);
+        decluster_rewriter_free(rewriter);
+    }
+}
+
+static void an_only_item_goes_in_when_the_stream_is_finished(void) {
+    decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+    push_item(rewriter, "data: " CHAT("A line.\\n"));
+    SAME(polled(rewriter, 0).type, DECLUSTER_OUTPUT_NEED_INPUT);
+    check_all(rewriter, "data: " CHAT("A line.\\n") "\n", DECLUSTER_VERDICT_TRUNCATED);
+    SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_LINES);
+    decluster_rewriter_free(rewriter);
+
+    rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+    push_item(rewriter, "data: {\"cut");
+    check_all(rewriter, "data: {\"cut", DECLUSTER_VERDICT_TRUNCATED);
+    SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_BYTES);
+    decluster_rewriter_free(rewriter);
+
+    rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+    check_all(rewriter, "", DECLUSTER_VERDICT_TRUNCATED);
+    SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_UNKNOWN);
+    decluster_rewriter_free(rewriter);
+}
+
+static void an_item_that_is_held_back_when_the_stream_is_cancelled_leaves_at_once_or_never(void) {
+    uint32_t how;
+    for (how = DECLUSTER_CANCEL_FLUSH; how <= DECLUSTER_CANCEL_DROP; how++) {
+        decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_PIECES);
+        struct journal journal = {NULL, 0, 0};
+        decluster_output last;
+        uint64_t now = SECOND;
+        push_item(rewriter, "data: " CHAT("This is cancelled. So is this: it is "));
+        SAME(decluster_rewriter_cancel(rewriter, how), 0);
+        SAME(take(rewriter, &now, &journal, &last), 0);
+        SAME(now, SECOND);
+        SAME(last.type, DECLUSTER_OUTPUT_FINISHED);
+        SAME_TEXT(journal.text, journal.length,
+                  how == DECLUSTER_CANCEL_FLUSH ? "This is cancelled. So is this: it is " : "");
+        journal_free(&journal);
+        decluster_rewriter_free(rewriter);
+    }
+}
+
 static void pieces_are_the_text_alone(void) {
     decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_PIECES);
     push(rewriter, 0, ": x\n\n" DATA(CHAT("A NUL \\u0000, a line.\\n")) DATA(STOP) DONE);
@@ -551,6 +641,31 @@ static void an_event_that_is_too_large_ends_the_stream_behind_what_came_before(v
     }
 }
 
+static void an_item_that_was_held_back_and_is_too_large_is_told_by_what_comes_next(void) {
+    int finished;
+    for (finished = 0; finished < 2; finished++) {
+        decluster_rewriter *rewriter =
+            rewriter_of(config_with(DECLUSTER_PARAMETER_MAX_EVENT_BYTES, 1024), 0,
+                        DECLUSTER_MODE_PIECES);
+        char large[2000];
+        int32_t status;
+        memset(large, 'x', sizeof large);
+        memcpy(large, "data: \"", 7);
+        SAME(decluster_rewriter_push_item(rewriter, 0, large, sizeof large), 0);
+        SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_UNKNOWN);
+        if (finished) {
+            status = decluster_rewriter_finish(rewriter, 0);
+            SAME(status, DECLUSTER_OK);
+        } else {
+            status = decluster_rewriter_push_item(rewriter, 0, "", 0);
+            SAME(status, DECLUSTER_ERROR_TOO_LARGE);
+        }
+        check_fault(rewriter, status, DECLUSTER_ERROR_TOO_LARGE, "1024", "");
+        SAME(decluster_rewriter_push_item(rewriter, 0, "x", 1), DECLUSTER_ERROR_FINISHED);
+        decluster_rewriter_free(rewriter);
+    }
+}
+
 static void too_many_choices_end_the_stream_behind_what_came_before(void) {
     decluster_rewriter *rewriter = rewriter_of(config_with(DECLUSTER_PARAMETER_MAX_CHOICES, 1), 0,
                                                DECLUSTER_MODE_PIECES);
@@ -640,6 +755,9 @@ int main(void) {
     RUN(a_stream_may_be_cut_anywhere);
     RUN(lines_are_taken_with_and_without_their_ends);
     RUN(lines_may_be_followed_by_bytes);
+    RUN(items_are_told_from_the_first_of_them);
+    RUN(an_only_item_goes_in_when_the_stream_is_finished);
+    RUN(an_item_that_is_held_back_when_the_stream_is_cancelled_leaves_at_once_or_never);
     RUN(pieces_are_the_text_alone);
     RUN(events_that_are_not_text_come_between_the_pieces);
     RUN(output_that_was_reasoning_is_told);
@@ -657,6 +775,7 @@ int main(void) {
     RUN(the_answer_stays_over_looking_and_text_does_too);
     RUN(text_is_copied_from_where_an_output_points);
     RUN(an_event_that_is_too_large_ends_the_stream_behind_what_came_before);
+    RUN(an_item_that_was_held_back_and_is_too_large_is_told_by_what_comes_next);
     RUN(too_many_choices_end_the_stream_behind_what_came_before);
     RUN(reasoning_over_the_budget_ends_the_stream_behind_what_is_within_it);
     RUN(a_fault_that_shows_while_it_is_behind_is_told_by_a_poll);

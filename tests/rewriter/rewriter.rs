@@ -470,6 +470,29 @@ fn intake_is_bounded_without_pacing_too() {
 }
 
 #[test]
+fn no_more_is_taken_in_once_it_was_finished_cancelled_or_at_fault() {
+    let now = Nanos::ZERO;
+    let ends: [fn(&mut Rewriter); 4] = [
+        |rewriter| rewriter.finish(Nanos::ZERO),
+        |rewriter| rewriter.cancel(Cancel::Flush),
+        |rewriter| rewriter.cancel(Cancel::Drop),
+        |rewriter| {
+            let large = delta(&"x".repeat(5_000));
+            let refused = rewriter.push(Nanos::ZERO, large.as_bytes());
+            assert!(matches!(refused, Err(RewriterError::TooLarge(_))));
+        },
+    ];
+    for end in ends {
+        let mut rewriter = open(&small().with("max_event_bytes", 4_096).unwrap());
+        rewriter.push(now, delta("Some words. ").as_bytes()).unwrap();
+        assert!(!rewriter.has_ended());
+        end(&mut rewriter);
+        assert!(rewriter.has_ended());
+        assert_eq!(rewriter.push(now, b""), Err(RewriterError::Finished));
+    }
+}
+
+#[test]
 fn a_choice_too_many_passes_as_it_is() {
     let config = Config::default().with("max_choices", 1).unwrap();
     let stream = event(

@@ -5,7 +5,7 @@ use crate::output::{
     decluster_boundary::*, decluster_cancel::*, decluster_kind::*, decluster_output,
     decluster_output_type::*, decluster_stats, decluster_tokens, decluster_verdict::*,
 };
-use crate::rewriter::{decluster_dialect::*, decluster_mode::*};
+use crate::rewriter::{decluster_dialect::*, decluster_framing::*, decluster_mode::*};
 use crate::status::{STATUSES, decluster_status, decluster_status::*};
 use crate::version::DECLUSTER_ABI_VERSION;
 use decluster::PARAMETERS;
@@ -104,6 +104,10 @@ fn enumerators_keep_their_numbers() {
         DECLUSTER_MODE_STREAM = 0,
         DECLUSTER_MODE_PIECES = 1,
         DECLUSTER_MODE_PIECES_AND_EVENTS = 2,
+        DECLUSTER_FRAMING_UNKNOWN = 0,
+        DECLUSTER_FRAMING_LINES = 1,
+        DECLUSTER_FRAMING_LINES_WITH_ENDS = 2,
+        DECLUSTER_FRAMING_BYTES = 3,
     }
 }
 

@@ -11,7 +11,9 @@ use crate::output::{
 };
 use crate::status::decluster_status::{self, *};
 use decluster::wire::{Dialect, Verdict};
-use decluster::{Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten};
+use decluster::{
+    Cancel, Framer, Framing, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten,
+};
 use std::ffi::c_char;
 
 /// Re-cuts and paces one stream in its provider's own form: event streams, JSON lines, one JSON array, or events that were
@@ -70,10 +72,31 @@ pub enum decluster_mode {
     DECLUSTER_MODE_PIECES_AND_EVENTS = 2,
 }
 
-/// A rewriter, and the JSON that was asked for last.
+/// How the items of an iterable stand to the stream's bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_framing {
+    /// Not told yet; or the stream does not come as items.
+    DECLUSTER_FRAMING_UNKNOWN = 0,
+    /// Each is a line without its end.
+    DECLUSTER_FRAMING_LINES = 1,
+    /// Each is a line with its end.
+    DECLUSTER_FRAMING_LINES_WITH_ENDS = 2,
+    /// Chunks, cut anywhere.
+    DECLUSTER_FRAMING_BYTES = 3,
+}
+
+use decluster_framing::*;
+
+/// A rewriter, and what a handle has besides.
 pub(crate) struct Rewriting {
     rewriter: Rewriter,
+    /// The JSON that was asked for last.
     answer: String,
+    /// Of items.
+    framer: Framer,
+    /// Whether the stream comes as items; not known before something comes.
+    by_items: Option<bool>,
 }
 
 /// Makes a rewriter. `config` may be `NULL` for the defaults, `dialect` is a `decluster_dialect`, `mode` a `decluster_mode`,
@@ -97,7 +120,7 @@ pub unsafe extern "C" fn decluster_rewriter_new(
             (options.pieces, options.events) = argument::choice(mode, &MODES, "mode")?;
             let rewriter = Rewriter::new(&settings(config)?, options, Nanos(now_ns));
             let rewriter = rewriter.map_err(|error| fault_of(&error))?;
-            Ok(Rewriting { rewriter, answer: String::new() })
+            Ok(Rewriting::new(rewriter))
         };
         handle::give(rewriter, make)
     }
@@ -124,8 +147,7 @@ pub unsafe extern "C" fn decluster_rewriter_push(
     unsafe {
         handle::call(rewriter, |rewriting| {
             let bytes = argument::bytes(bytes.cast(), length, "bytes")?;
-            let pushed = rewriting.rewriter.push(Nanos(now_ns), bytes);
-            rewriting.told(pushed)
+            rewriting.push(|rewriter| rewriter.push(Nanos(now_ns), bytes))
         })
     }
 }
@@ -145,8 +167,7 @@ pub unsafe extern "C" fn decluster_rewriter_push_line(
     unsafe {
         handle::call(rewriter, |rewriting| {
             let line = argument::bytes(line.cast(), length, "line")?;
-            let pushed = rewriting.rewriter.push_line(Nanos(now_ns), line);
-            rewriting.told(pushed)
+            rewriting.push(|rewriter| rewriter.push_line(Nanos(now_ns), line))
         })
     }
 }
@@ -169,8 +190,29 @@ pub unsafe extern "C" fn decluster_rewriter_push_event(
         handle::call(rewriter, |rewriting| {
             let name = argument::text(name, name_length, "name")?;
             let data = argument::text(data, data_length, "data")?;
-            let pushed = rewriting.rewriter.push_event(Nanos(now_ns), name, data);
-            rewriting.told(pushed)
+            rewriting.push(|rewriter| rewriter.push_event(Nanos(now_ns), name, data))
+        })
+    }
+}
+
+/// Takes in one item of an iterable that gives lines or chunks where nobody says which: as a line or as bytes, which is told from
+/// the first items. A line without its end cannot be told from a chunk alone, so it is held back until the next item comes or the stream
+/// is finished; a poll knows nothing of it until then. A stream comes in this way alone, or not at all. Who knows what the items are
+/// takes the functions for lines and bytes.
+///
+/// Errors: as `decluster_rewriter_push()`. After `FULL` the same item is to be pushed again; what was held back before it is not lost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_push_item(
+    rewriter: *mut decluster_rewriter,
+    now_ns: u64,
+    item: *const c_char,
+    length: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and what can be read and written.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            let item = argument::bytes(item.cast(), length, "item")?;
+            rewriting.push_item(Nanos(now_ns), item)
         })
     }
 }
@@ -187,6 +229,7 @@ pub unsafe extern "C" fn decluster_rewriter_finish(
     // SAFETY: the caller passes a handle.
     unsafe {
         handle::call(rewriter, |rewriting| {
+            rewriting.push_held(Nanos(now_ns));
             rewriting.rewriter.finish(Nanos(now_ns));
             Ok(())
         })
@@ -236,7 +279,7 @@ pub unsafe extern "C" fn decluster_rewriter_cancel(
     // SAFETY: the caller passes a handle.
     unsafe {
         handle::call(rewriter, |rewriting| {
-            rewriting.rewriter.cancel(argument::choice(how, &CANCELS, "how")?);
+            rewriting.cancel(argument::choice(how, &CANCELS, "how")?);
             Ok(())
         })
     }
@@ -316,6 +359,21 @@ pub unsafe extern "C" fn decluster_rewriter_dialect(rewriter: *const decluster_r
     unsafe { handle::look(rewriter, number) }.unwrap_or_else(|status| status as i32)
 }
 
+/// What the items are that `decluster_rewriter_push_item()` takes in: a `decluster_framing`, or a negative status (those of every
+/// call). Who gives out lines where lines came in asks for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_framing(rewriter: *const decluster_rewriter) -> i32 {
+    let number = |rewriting: &Rewriting| match rewriting.framer.framing() {
+        None => DECLUSTER_FRAMING_UNKNOWN,
+        Some(Framing::Lines) => DECLUSTER_FRAMING_LINES,
+        Some(Framing::LinesWithEnds) => DECLUSTER_FRAMING_LINES_WITH_ENDS,
+        Some(Framing::Bytes) => DECLUSTER_FRAMING_BYTES,
+    };
+    // SAFETY: the caller passes a handle.
+    let framing = unsafe { handle::look(rewriter, number) };
+    framing.map_or_else(|status| status as i32, |framing| framing as i32)
+}
+
 /// Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known is `null`.
 ///
 /// `dialect` (a name), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where the verdict alone does not
@@ -377,6 +435,64 @@ pub unsafe extern "C" fn decluster_rewriter_error(
 }
 
 impl Rewriting {
+    fn new(rewriter: Rewriter) -> Self {
+        Self { rewriter, answer: String::new(), framer: Framer::new(None), by_items: None }
+    }
+
+    /// Takes in what is no item.
+    fn push(&mut self, push: impl FnOnce(&mut Rewriter) -> Result<(), RewriterError>) -> Outcome {
+        self.check(false)?;
+        let pushed = push(&mut self.rewriter);
+        self.told(pushed)
+    }
+
+    fn push_item(&mut self, now: Nanos, item: &[u8]) -> Outcome {
+        self.check(true)?;
+        let pushed = if let Some(framing) = self.framer.settled() {
+            push_as(&mut self.rewriter, now, framing, item)
+        } else {
+            let items = self.framer.take(item.to_vec());
+            self.push_all(now, &items)
+        };
+        self.told(pushed)
+    }
+
+    /// What was held back goes in, as it is the last that comes. A fault of it is told by a poll.
+    fn push_held(&mut self, now: Nanos) {
+        let held = self.framer.finish();
+        let _ = self.push_all(now, &held);
+    }
+
+    /// Takes in the items that the framer gives, if it gives any.
+    ///
+    /// There is always room for what it held: nothing but empty items stands before the one that it waited to tell, and
+    /// nothing between that and the one that told. So if something is refused, it is the latter, which the caller pushes again.
+    fn push_all(&mut self, now: Nanos, items: &[Vec<u8>]) -> Result<(), RewriterError> {
+        let Some(framing) = self.framer.framing() else { return Ok(()) };
+        items.iter().try_for_each(|item| push_as(&mut self.rewriter, now, framing, item))
+    }
+
+    fn cancel(&mut self, how: Cancel) {
+        match how {
+            // The time at which it is told does not matter: all is due at once.
+            Cancel::Flush => self.push_held(Nanos::ZERO),
+            Cancel::Drop => drop(self.framer.finish()),
+        }
+        self.rewriter.cancel(how);
+    }
+
+    /// Whether a stream that comes so, as items or not, may go on so.
+    fn check(&mut self, by_items: bool) -> Outcome {
+        if self.rewriter.has_ended() {
+            return Err(fault_of(&RewriterError::Finished));
+        }
+        if *self.by_items.get_or_insert(by_items) == by_items {
+            return Ok(());
+        }
+        let message = "a stream comes as items or as bytes, lines or events, not as both";
+        Err(Refusal::new(DECLUSTER_ERROR_MIXED, message))
+    }
+
     /// A fault that a push has told is not told again by a poll.
     fn told(&mut self, pushed: Result<(), RewriterError>) -> Outcome {
         pushed.map_err(|error| {
@@ -401,6 +517,15 @@ impl Rewriting {
         let finished = decluster_output::of(DECLUSTER_OUTPUT_FINISHED);
         Ok(decluster_output { verdict: verdict as u32, ..finished })
     }
+}
+
+fn push_as(
+    rewriter: &mut Rewriter,
+    now: Nanos,
+    framing: Framing,
+    item: &[u8],
+) -> Result<(), RewriterError> {
+    if framing.is_line(item) { rewriter.push_line(now, item) } else { rewriter.push(now, item) }
 }
 
 /// Whether it says that nothing was taken in.

@@ -34,7 +34,8 @@ pub enum decluster_status {
     DECLUSTER_ERROR_TOO_MANY_CHOICES = -10,
     /// It was finished or cancelled before; it takes no more input.
     DECLUSTER_ERROR_FINISHED = -11,
-    /// A stream comes as bytes and lines or as events, not as both.
+    /// A stream comes as bytes and lines or as events, not as both; or as items (`decluster_rewriter_push_item()`) and nothing
+    /// else.
     DECLUSTER_ERROR_MIXED = -12,
     /// The settings exclude each other: `unit = whole` without pieces, `segment = off` for a segmenter.
     DECLUSTER_ERROR_CONFLICT = -13,
@@ -64,7 +65,7 @@ pub(crate) const STATUSES: [(decluster_status, &CStr); 18] = [
     (DECLUSTER_ERROR_TOO_LARGE, c"a delta or an event exceeds max_event_bytes"),
     (DECLUSTER_ERROR_TOO_MANY_CHOICES, c"the stream has more choices than max_choices"),
     (DECLUSTER_ERROR_FINISHED, c"it was finished before and takes no more input"),
-    (DECLUSTER_ERROR_MIXED, c"a stream comes as bytes and lines or as events, not as both"),
+    (DECLUSTER_ERROR_MIXED, c"a stream comes as bytes and lines, as events or as items"),
     (
         DECLUSTER_ERROR_CONFLICT,
         c"the settings exclude each other: unit = whole without pieces, or segment = off for a segmenter",

@@ -2,7 +2,7 @@
 
 use crate::body::tokens_dict;
 use crate::flow::{dialect_of, over_budget};
-use crate::source::{Given, Intake, is_line};
+use crate::source::{Given, Intake};
 use crate::{error, params};
 use decluster::CollectorError;
 use decluster::wire::{Dialect, ToolCall};
@@ -98,7 +98,7 @@ impl Collector {
     ) -> PyResult<()> {
         let Some(form) = self.intake.form() else { return Ok(()) };
         for item in items {
-            let line = is_line(form.framing, &item);
+            let line = form.framing.is_line(&item);
             let pushed = if line { self.inner.push_line(&item) } else { self.inner.push(&item) };
             pushed.map_err(|e| refused(py, &e))?;
         }

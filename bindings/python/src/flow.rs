@@ -3,7 +3,7 @@
 use crate::engine::{Event, Piece};
 use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Known, Stream};
-use crate::source::{Given, Intake, is_line};
+use crate::source::{Given, Intake};
 use crate::{error, params};
 use decluster::wire::Dialect;
 use decluster::{ReasoningBudgetExceeded, RewriterError, RewriterOptions};
@@ -218,7 +218,7 @@ impl Feed {
         };
         self.form.get_or_init(|| form);
         items.into_iter().all(|item| {
-            let line = is_line(form.framing, &item);
+            let line = form.framing.is_line(&item);
             py.detach(|| if line { feed.line(item) } else { feed.bytes(item) }).is_ok()
         })
     }

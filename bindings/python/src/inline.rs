@@ -4,7 +4,7 @@ use crate::engine::Event;
 use crate::flow::{fault, options, piece_of};
 use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Known, Stream};
-use crate::source::{Given, Intake, is_line};
+use crate::source::{Given, Intake};
 use crate::{error, params};
 use decluster::wire::Answer;
 use decluster::{Rewriter, RewriterError, Rewritten};
@@ -305,7 +305,7 @@ impl State {
     fn push(&mut self, bytes: &[u8], form: Form) {
         self.form.get_or_insert(form);
         let now = self.engine.now();
-        if is_line(form.framing, bytes) {
+        if form.framing.is_line(bytes) {
             self.engine.line(now, bytes);
         } else {
             self.engine.bytes(now, bytes);

@@ -84,15 +84,6 @@ impl Intake {
     }
 }
 
-/// Whether an item goes in as a line.
-pub(crate) fn is_line(framing: Framing, item: &[u8]) -> bool {
-    match framing {
-        Framing::Lines => true,
-        Framing::LinesWithEnds => item.ends_with(b"\n"),
-        Framing::Bytes => false,
-    }
-}
-
 /// The item of a source with what the engine made of its event.
 pub(crate) fn changed<'py>(item: &Bound<'py, PyAny>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     let change =

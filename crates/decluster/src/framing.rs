@@ -19,6 +19,17 @@ pub enum Framing {
     Bytes,
 }
 
+impl Framing {
+    /// Whether an item goes in as a line ([`push_line`](crate::Rewriter::push_line)) rather than as bytes.
+    pub fn is_line(self, item: &[u8]) -> bool {
+        match self {
+            Self::Lines => true,
+            Self::LinesWithEnds => item.ends_with(b"\n"),
+            Self::Bytes => false,
+        }
+    }
+}
+
 /// Tells the framing of a source from its first items; holds them back meanwhile.
 ///
 /// ```
@@ -250,6 +261,14 @@ mod tests {
         ] {
             assert_eq!(told(items), Some(Framing::Bytes), "{items:?}");
         }
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_goes_in_as_bytes() {
+        assert!(Framing::Lines.is_line(b"data: x"));
+        assert!(Framing::LinesWithEnds.is_line(b"data: x\r\n"));
+        assert!(!Framing::LinesWithEnds.is_line(b"data: x"));
+        assert!(!Framing::Bytes.is_line(b"data: x\n"));
     }
 
     #[test]

@@ -283,6 +283,11 @@ impl Rewriter {
         self.fault.take()
     }
 
+    /// Whether no more input is taken in: the stream was finished or cancelled, or a fault ended it.
+    pub fn has_ended(&self) -> bool {
+        self.ending
+    }
+
     /// Whether the input is at its end and all of it has been decoded; text may still be queued.
     pub fn is_finished(&self) -> bool {
         self.ended
