@@ -1206,15 +1206,16 @@ int32_t decluster_rewriter_framing(const struct decluster_rewriter *rewriter);
  * Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known
  * is `null`.
  *
- * `dialect` (a name), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where
- * the verdict alone does not tell), `finish` (the provider's own word for why choice 0 stopped),
- * `tool_calls` (`index` of the choice, `id`, `name`, `arguments` as text, `is_object` if the
- * provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's
- * own object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`),
- * `reasoning_tokens` (as the provider says), `error` (the provider's own), and counts: `restarts`,
- * `events`, `comments`, `repairs` (damage that was made good), `malformed` (events that could not
- * be understood, and passed unchanged). What is the provider's own stands as it came, with its line
- * ends.
+ * `dialect` (a name), `recognised` (whether this is a stream that is read and paced: `true`,
+ * `false`, or `null` as long as that cannot be said), `verdict` (`complete`, `failed`,
+ * `truncated`), `reason` (why, in words, where the verdict alone does not tell), `finish` (the
+ * provider's own word for why choice 0 stopped), `tool_calls` (`index` of the choice, `id`, `name`,
+ * `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices`
+ * (`index`, `finish`), `usage` (the provider's own object), `tokens` (the same in one meaning for
+ * all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the provider says), `error`
+ * (the provider's own), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
+ * made good), `malformed` (events that could not be understood, and passed unchanged). What is the
+ * provider's own stands as it came, with its line ends.
  *
  * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
  * which this is one.

@@ -683,7 +683,8 @@ static void a_full_rewriter_takes_no_bytes_or_lines_in(void) {
 }
 
 static void a_full_rewriter_takes_no_item_in_and_loses_none_that_it_held(void) {
-    /* JSON texts in a row: the first item does not tell whether it is a line, and fills the queue. */
+    /* JSON texts in a row: the first item does not tell whether it is a line, and fills the
+     * queue. */
     static const char text[] = "{\"model\":\"m\",\"message\":{\"role\":\"assistant\","
                                "\"content\":\"It fills up. \"},\"done\":false}";
     static const char rest[] = "{\"model\":\"m\",";

@@ -436,30 +436,55 @@ static void a_dialect_is_told_from_the_first_event_or_given(void) {
     }
 }
 
+/* The answer says all of these words. */
+static void check_answer(decluster_rewriter *rewriter, const char *words) {
+    struct journal copy = {NULL, 0, 0};
+    const char *json = NULL;
+    size_t length = 0;
+    SAME(decluster_rewriter_answer(rewriter, &json, &length), 0);
+    journal_put(&copy, json, length);
+    SAYS(copy.text, words);
+    journal_free(&copy);
+}
+
 static void the_answer_is_json_of_what_is_known(void) {
     decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
     const char *json = NULL;
     size_t length = 0;
     SAME(decluster_rewriter_answer(rewriter, &json, &length), 0);
     SAME_TEXT(json, length,
-              "{\"dialect\":null,\"verdict\":null,\"reason\":null,\"finish\":null,"
-              "\"tool_calls\":[],\"choices\":[],\"usage\":null,\"tokens\":null,"
+              "{\"dialect\":null,\"recognised\":null,\"verdict\":null,\"reason\":null,"
+              "\"finish\":null,\"tool_calls\":[],\"choices\":[],\"usage\":null,\"tokens\":null,"
               "\"reasoning_tokens\":null,\"error\":null,\"restarts\":0,\"events\":0,"
               "\"comments\":0,\"repairs\":0,\"malformed\":0}");
     push(rewriter, 0, ": x\n\n" DATA(CHAT("x")) DATA(STOP));
     push(rewriter, 0, DATA("{\"choices\":[],\"usage\":{\"prompt_tokens\":3,"
                            "\"completion_tokens\":5,\"total_tokens\":8}}") DONE);
     SAME(decluster_rewriter_finish(rewriter, 0), 0);
-    SAME(decluster_rewriter_answer(rewriter, &json, &length), 0);
-    {
-        struct journal copy = {NULL, 0, 0};
-        journal_put(&copy, json, length);
-        SAYS(copy.text, "\"verdict\":\"complete\"|\"finish\":\"stop\"|\"comments\":1");
-        SAYS(copy.text, "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5,");
-        SAYS(copy.text, "\"input\":3|\"output\":5|\"choices\":[{\"index\":0,\"finish\":\"stop\"}]");
-        journal_free(&copy);
-    }
+    check_answer(rewriter, "\"verdict\":\"complete\"|\"finish\":\"stop\"|\"comments\":1");
+    check_answer(rewriter, "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5,");
+    check_answer(rewriter, "\"input\":3|\"output\":5|"
+                           "\"choices\":[{\"index\":0,\"finish\":\"stop\"}]");
     decluster_rewriter_free(rewriter);
+}
+
+static void the_answer_says_whether_the_stream_is_one_that_is_read(void) {
+    static const struct {
+        const char *bytes, *before, *after;
+    } streams[] = {
+        {DATA(CHAT("x")), "\"recognised\":true,", "\"recognised\":true,"},
+        {DATA("{\"something\":\"else\"}"), "\"recognised\":null,", "\"recognised\":false,"},
+        {"", "\"recognised\":null,", "\"recognised\":null,"},
+    };
+    size_t at;
+    for (at = 0; at < sizeof streams / sizeof *streams; at++) {
+        decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
+        push(rewriter, 0, streams[at].bytes);
+        check_answer(rewriter, streams[at].before);
+        SAME(decluster_rewriter_finish(rewriter, 0), 0);
+        check_answer(rewriter, streams[at].after);
+        decluster_rewriter_free(rewriter);
+    }
 }
 
 static decluster_tokens tokens_of(const decluster_rewriter *rewriter) {
@@ -769,6 +794,7 @@ int main(void) {
     RUN(a_stream_that_failed_or_was_cut_says_so);
     RUN(a_dialect_is_told_from_the_first_event_or_given);
     RUN(the_answer_is_json_of_what_is_known);
+    RUN(the_answer_says_whether_the_stream_is_one_that_is_read);
     RUN(what_the_answer_cost_is_told_once_the_provider_has_said_so);
     RUN(a_count_that_the_provider_does_not_give_is_not_0);
     RUN(token_counts_may_have_any_place_and_a_larger_struct);

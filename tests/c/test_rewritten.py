@@ -17,7 +17,7 @@ from conftest import HERE, Installed
 from vectors import Capture, captures, expected, rewritten
 
 import decluster
-from decluster import Event, Piece
+from decluster import Event, Piece, _core
 
 T = TypeVar("T")
 Play = Callable[..., bytes]
@@ -221,6 +221,7 @@ def test_answers_are_those_of_python(play: Play, streams: list[Capture]) -> None
     for capture, answer in zip(streams, answers(play, streams), strict=True):
         python = asdict(decluster.collect([capture.data], framing="bytes"))
         del python["reasoning"], python["output"]
+        python["recognised"] = recognised(capture)
         # Python also lists choices of which nothing but text came.
         known = {choice["index"] for choice in answer["choices"]}
         python["choices"] = [
@@ -235,6 +236,15 @@ def test_answers_are_those_of_python(play: Play, streams: list[Capture]) -> None
             if answer[name] != python[name]
         )
     assert wrong == []
+
+
+def recognised(capture: Capture) -> bool | None:
+    """What Python knows of it."""
+    stream, known = _core.open_inline("bytes", framing="bytes", pace="off")
+    chunks = iter([capture.data])
+    while stream.pull(chunks) is not None:
+        pass
+    return known.recognised()
 
 
 # Nothing of this depends on the time that a reader takes: Python has its own clock here.

@@ -493,6 +493,42 @@ fn no_more_is_taken_in_once_it_was_finished_cancelled_or_at_fault() {
 }
 
 #[test]
+fn a_stream_is_recognised_by_what_it_brings() {
+    let named = |dialect| {
+        let mut options = RewriterOptions::default();
+        options.dialect = dialect;
+        Rewriter::new(&Config::default(), options, Nanos::ZERO).unwrap()
+    };
+    let role = event(r#"{"choices":[{"index":0,"delta":{"role":"assistant"}}]}"#);
+    let error = event(r#"{"error":{"message":"no"}}"#);
+    let other = event(r#"{"temperature":21.5}"#);
+    let html = "<html><body>Bad gateway</body></html>".to_owned();
+    let (chat, anthropic) = (Some(Dialect::Chat), Some(Dialect::Anthropic));
+    // The dialect that is named, the stream, and what is known before its end and at it.
+    for (dialect, stream, before, after) in [
+        (None, String::new(), None, None),
+        (None, ": keep-alive\n\n".to_owned(), None, None),
+        (None, role, Some(true), Some(true)),
+        (None, delta("Some words."), Some(true), Some(true)),
+        (chat, String::new(), None, None),
+        (chat, delta("Some words."), Some(true), Some(true)),
+        (chat, error, Some(true), Some(true)),
+        (anthropic, delta("Some words."), None, Some(false)),
+        (None, other.clone(), None, Some(false)),
+        (None, other.repeat(2), None, Some(false)),
+        (None, other.repeat(3), Some(false), Some(false)),
+        (anthropic, other.repeat(3), None, Some(false)),
+        (None, html, None, Some(false)),
+    ] {
+        let mut rewriter = named(dialect);
+        rewriter.push(Nanos::ZERO, stream.as_bytes()).unwrap();
+        assert_eq!(rewriter.recognised(), before, "{dialect:?} {stream}");
+        rewriter.finish(Nanos::ZERO);
+        assert_eq!(rewriter.recognised(), after, "{dialect:?} {stream} at its end");
+    }
+}
+
+#[test]
 fn a_choice_too_many_passes_as_it_is() {
     let config = Config::default().with("max_choices", 1).unwrap();
     let stream = event(

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 #[derive(Serialize)]
 struct Answer<'a> {
     dialect: Option<&'static str>,
+    recognised: Option<bool>,
     verdict: Option<&'static str>,
     reason: Option<&'a str>,
     finish: Option<&'a str>,
@@ -68,6 +69,7 @@ pub(crate) fn json(rewriter: &Rewriter) -> String {
         choices.map(|choice| Ended { index: choice.index, finish: choice.finish.as_deref() });
     let known = Answer {
         dialect: rewriter.dialect().map(Dialect::name),
+        recognised: rewriter.recognised(),
         verdict: answer.verdict.map(Verdict::name),
         reason: answer.reason.as_deref(),
         finish: answer.finish(),

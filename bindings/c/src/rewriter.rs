@@ -376,7 +376,8 @@ pub unsafe extern "C" fn decluster_rewriter_framing(rewriter: *const decluster_r
 
 /// Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known is `null`.
 ///
-/// `dialect` (a name), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where the verdict alone does not
+/// `dialect` (a name), `recognised` (whether this is a stream that is read and paced: `true`, `false`, or `null` as long as that cannot be
+/// said), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where the verdict alone does not
 /// tell), `finish` (the provider's own word for why choice 0 stopped), `tool_calls` (`index` of the choice, `id`, `name`,
 /// `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's own
 /// object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the

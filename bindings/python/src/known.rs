@@ -90,23 +90,7 @@ impl Known {
     /// Whether this is a stream that decluster reads: none as long as that cannot be said. False for one of
     /// no known dialect, and for one that is not of the dialect that was named.
     fn recognised(&self, py: Python<'_>) -> Option<bool> {
-        self.ask(py, |rewriter, answer| match rewriter.dialect() {
-            None if rewriter.is_finished() => {
-                (answer.events > 0 || answer.verdict == Some(Verdict::Failed)).then_some(false)
-            }
-            None => (answer.events >= ENOUGH_EVENTS).then_some(false),
-            Some(_) => {
-                let something = rewriter.stats().deltas > 0
-                    || !answer.choices.is_empty()
-                    || answer.usage.is_some()
-                    || answer.error.is_some();
-                if something {
-                    Some(true)
-                } else {
-                    (rewriter.is_finished() && answer.events > 0).then_some(false)
-                }
-            }
-        })
+        self.ask(py, |rewriter, _| rewriter.recognised())
     }
 }
 
@@ -123,6 +107,3 @@ impl Known {
         }
     }
 }
-
-/// A dialect that has not shown itself after so many events is none that is known.
-const ENOUGH_EVENTS: u64 = 3;

@@ -15,7 +15,7 @@ use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::frames::Frames;
 use crate::sse::{self, Form, Frame};
 use crate::time::Nanos;
-use crate::wire::{self, Answer, Dialect, Part, Reading, Role};
+use crate::wire::{self, Answer, Dialect, Part, Reading, Role, Verdict};
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -308,6 +308,38 @@ impl Rewriter {
     /// The dialect, once it is known. A stream of none passes through unpaced.
     pub fn dialect(&self) -> Option<Dialect> {
         self.reader.dialect()
+    }
+
+    /// Whether this is a stream that can be read and paced: `None` as long as that cannot be said. `Some(false)` for one of no
+    /// known dialect, and for one that is not of the dialect that was named.
+    ///
+    /// ```
+    /// use decluster::{Config, Nanos, Rewriter, RewriterOptions};
+    /// let mut rewriter = Rewriter::new(&Config::default(), RewriterOptions::default(), Nanos::ZERO)?;
+    /// rewriter.push(Nanos::ZERO, b"data: {\"temperature\":21.5}\n\n")?;
+    /// assert_eq!(rewriter.recognised(), None);
+    /// rewriter.finish(Nanos::ZERO);
+    /// assert_eq!(rewriter.recognised(), Some(false));
+    /// # Ok::<(), decluster::RewriterError>(())
+    /// ```
+    pub fn recognised(&self) -> Option<bool> {
+        let answer = self.answer();
+        if self.dialect().is_none() {
+            let nothing = if self.ended {
+                answer.events > 0 || answer.verdict == Some(Verdict::Failed)
+            } else {
+                answer.events >= ENOUGH_EVENTS
+            };
+            return nothing.then_some(false);
+        }
+        let something = self.stats().deltas > 0
+            || !answer.choices.is_empty()
+            || answer.usage.is_some()
+            || answer.error.is_some();
+        if something {
+            return Some(true);
+        }
+        (self.ended && answer.events > 0).then_some(false)
     }
 
     /// What to do now; as [`Engine::poll`].
@@ -754,6 +786,8 @@ impl fmt::Display for RewriterError {
 
 impl core::error::Error for RewriterError {}
 
+/// A dialect that has not shown itself after so many events is none that is known.
+const ENOUGH_EVENTS: u64 = 3;
 /// An event that says more than this besides its text passes whole: cut in n parts it would grow by n times as much.
 /// Real ones stay below 1 KiB.
 const REST_MAX: usize = 8_192;
