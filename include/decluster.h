@@ -1213,9 +1213,11 @@ int32_t decluster_rewriter_framing(const struct decluster_rewriter *rewriter);
  * `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices`
  * (`index`, `finish`), `usage` (the provider's own object), `tokens` (the same in one meaning for
  * all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the provider says), `error`
- * (the provider's own), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
- * made good), `malformed` (events that could not be understood, and passed unchanged). What is the
- * provider's own stands as it came, with its line ends.
+ * (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`: `used`, the
+ * tokens of reasoning that were let through, as estimated, and `limit`), and counts: `restarts`,
+ * `events`, `comments`, `repairs` (damage that was made good), `malformed` (events that could not
+ * be understood, and passed unchanged). What is the provider's own stands as it came, with its line
+ * ends.
  *
  * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
  * which this is one.

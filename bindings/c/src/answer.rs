@@ -1,7 +1,7 @@
 //! What a stream amounts to, as JSON with the names that every language uses.
 
-use decluster::Rewriter;
 use decluster::wire::{Dialect, Verdict};
+use decluster::{ReasoningBudgetExceeded, Rewriter};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -18,6 +18,7 @@ struct Answer<'a> {
     tokens: Option<Tokens>,
     reasoning_tokens: Option<u64>,
     error: Option<&'a RawValue>,
+    exceeded: Option<Exceeded>,
     restarts: u32,
     events: u64,
     comments: u64,
@@ -52,7 +53,13 @@ struct Tokens {
     cost_picodollars: Option<u64>,
 }
 
-pub(crate) fn json(rewriter: &Rewriter) -> String {
+#[derive(Serialize)]
+struct Exceeded {
+    used: u64,
+    limit: u64,
+}
+
+pub(crate) fn json(rewriter: &Rewriter, exceeded: Option<ReasoningBudgetExceeded>) -> String {
     let answer = rewriter.answer();
     let calls = answer.choices.iter().flat_map(|choice| {
         choice.tool_calls.iter().map(|call| Call {
@@ -87,6 +94,7 @@ pub(crate) fn json(rewriter: &Rewriter) -> String {
         }),
         reasoning_tokens: answer.reasoning_tokens,
         error: answer.error.as_deref().and_then(raw),
+        exceeded: exceeded.map(|told| Exceeded { used: told.used, limit: told.limit }),
         restarts: answer.restarts,
         events: answer.events,
         comments: answer.comments,
