@@ -6,20 +6,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
+NODE := bindings/node
 # Where cargo builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Everything that ends up in the compiled module.
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings/python -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install uninstall header clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c test-node lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install uninstall header clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
 	$(BIN)/decluster demo
 
 ## All tests, lints and format checks.
-test: lint test-rust test-python test-c
+test: lint test-rust test-python test-c test-node
 
 ## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost $(VENV)/.installed-clients
@@ -60,9 +61,13 @@ test-c: $(VENV)/.installed-test
 	tests/c/tools.sh build-essential clang libclang-rt-dev cmake pkg-config libcurl4-openssl-dev
 	$(BIN)/pytest tests/c
 
+## The npm package over the C library.
+test-node: libdecluster $(NODE)/node_modules/.installed
+	cd $(NODE) && npm test --silent
+
 # Of the interpreter in the environment; without asking whether there is a newer pyright.
 PYRIGHT := PATH="$(CURDIR)/$(BIN):$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 pyright
-lint: $(VENV)/.installed-test
+lint: $(VENV)/.installed-test $(NODE)/node_modules/.installed
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
@@ -73,13 +78,15 @@ lint: $(VENV)/.installed-test
 	$(PYRIGHT) --warnings
 	told=$$($(PYRIGHT) --ignoreexternal --verifytypes decluster) || { echo "$$told"; exit 1; }
 	$(BIN)/stubtest decluster --concise --allowlist tests/python/stubtest.allow
+	cd $(NODE) && npm run --silent lint
 
 ## Format everything.
-fmt: $(VENV)/.installed-test
+fmt: $(VENV)/.installed-test $(NODE)/node_modules/.installed
 	$(CARGO) fmt --all
 	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml
 	$(BIN)/ruff format python tests benches
 	$(BIN)/ruff check --fix python tests benches
+	cd $(NODE) && npm run --silent fmt
 
 ## Score pacing over recorded and made traces, and write the tables into benches/README.md.
 score:
@@ -157,7 +164,12 @@ wheels: $(VENV)/.installed-wheels
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/check_wheels.py dist $(PYTHONS)
 
 clean:
-	rm -rf $(VENV) target dist tests/fuzz/target
+	rm -rf $(VENV) target dist tests/fuzz/target $(NODE)/node_modules $(NODE)/build $(NODE)/dist $(NODE)/lib
+
+$(NODE)/node_modules/.installed: $(NODE)/package-lock.json
+	node -e 'process.exit(Number(process.versions.node.split(".")[0] < 20))' || { echo "decluster needs Node 20 or newer" >&2; exit 1; }
+	cd $(NODE) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	touch $@
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "decluster needs Python 3.10 or newer"'

@@ -1,0 +1,297 @@
+/**
+ * A stream in the event loop: its source, its engine, those who wait for it, and one timer.
+ *
+ * Nothing is read before the first item is asked for. From then on the source is read while the
+ * engine wants input, also while nobody asks: a paced text must be here before it is due. The timer
+ * runs only while somebody waits.
+ */
+
+import { type Machine, Next } from "./machine.js";
+import type { Source } from "./source.js";
+
+/** How long closing a stream waits for its source, in milliseconds: it returns within 100. */
+const CLOSE_WITHIN = 80;
+/** Items that a source may have at hand before timers and others get their turn: a burst, not more. */
+const BREATH = 64;
+
+interface Waiter<T> {
+  resolve(result: IteratorResult<T, undefined>): void;
+  reject(error: unknown): void;
+}
+
+export class Flow<T> {
+  readonly #machine: Machine<T>;
+  /** Undefined where items are pushed. */
+  readonly #source: Source | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #waiters: Waiter<T>[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer rings. */
+  #ringsAt = Number.POSITIVE_INFINITY;
+  #started = false;
+  /** A read is under way, or will be. */
+  #reading = false;
+  #items = 0;
+  /** No item is taken any more. */
+  #sourceEnded = false;
+  /** The source itself said that it is at its end, or failed: there is nothing to close. */
+  #sourceDone = false;
+  /** Everything was given, or the stream was closed. */
+  #over = false;
+  /** What whoever asks next is told in place of the end. */
+  #failed: { error: unknown } | undefined;
+  #closing: Promise<void> | undefined;
+  /** Called when more input is wanted; for those who push. */
+  onRoom: (() => void) | undefined;
+  /** Called when what is pushed will not be taken any more, though its source has not ended. */
+  onClosed: ((reason: unknown) => void) | undefined;
+  /** Called once, when the stream is over. */
+  onOver: (() => void) | undefined;
+
+  constructor(machine: Machine<T>, source: Source | undefined, signal: AbortSignal | undefined) {
+    this.#machine = machine;
+    this.#source = source;
+    this.#signal = signal;
+    if (signal?.aborted) this.#abort();
+    else signal?.addEventListener("abort", this.#abort);
+  }
+
+  /** The next item, once it is due. Several may wait; they are served in order. */
+  next(): Promise<IteratorResult<T, undefined>> {
+    if (!this.#started) {
+      this.#started = true;
+      this.#read();
+    }
+    if (this.#waiters.length === 0) {
+      // What is there is given at once, without anyone who waits.
+      try {
+        const found = this.#look();
+        if (found !== undefined) return Promise.resolve(found);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+    });
+  }
+
+  /** Takes in an item, where items are pushed; says whether more is wanted. */
+  push(item: unknown): boolean {
+    this.#take(item);
+    this.#serve();
+    return this.#wantsInput();
+  }
+
+  /** The source ended. */
+  finish(): void {
+    if (this.#sourceEnded) return;
+    this.#sourceEnded = this.#sourceDone = true;
+    this.#machine.finish(now());
+    this.#serve();
+  }
+
+  /** The source failed: what arrived before is due at once, then comes this error. */
+  fail(error: unknown): void {
+    if (this.#sourceEnded) return;
+    this.#sourceEnded = this.#sourceDone = true;
+    this.#failWith(error);
+  }
+
+  /** Stops pacing what is queued at present. */
+  flush(): void {
+    if (this.#over) return;
+    this.#machine.flush();
+    this.#serve();
+  }
+
+  /** Ends the stream and closes its source; what is queued is dropped. Resolves within 100 ms. */
+  close(reason?: unknown): Promise<void> {
+    if (!this.#over) {
+      this.#failed = undefined;
+      this.#machine.cancel("drop");
+      this.#end();
+    }
+    this.#closing ??= this.#closeSource(reason);
+    return this.#closing;
+  }
+
+  readonly #abort = (): void => {
+    const reason: unknown = this.#signal?.reason;
+    if (this.#over) return;
+    this.#machine.cancel("drop");
+    this.#failed = { error: reason };
+    this.#end();
+    this.#closing ??= this.#closeSource(reason);
+  };
+
+  /** What is due: an item or the end; nothing if that must be waited for. Throws what the stream ends with. */
+  #look(): IteratorResult<T, undefined> | undefined {
+    if (!this.#over) {
+      const machine = this.#machine;
+      const at = now();
+      switch (machine.poll(at)) {
+        case Next.READY: {
+          const found = { done: false as const, value: machine.take() };
+          this.#resume();
+          return found;
+        }
+        case Next.WAIT:
+          this.#ringAt(machine.at, at);
+          this.#resume();
+          return undefined;
+        case Next.NEED_INPUT:
+          this.#resume();
+          return undefined;
+        case Next.FINISHED: {
+          const fault = machine.takeFault();
+          if (fault !== undefined) this.#failed ??= { error: fault };
+          this.#end();
+        }
+      }
+    }
+    if (this.#failed !== undefined) {
+      const { error } = this.#failed;
+      this.#failed = undefined;
+      throw error;
+    }
+    return DONE;
+  }
+
+  /** Gives those who wait what is due. */
+  #serve(): void {
+    while (this.#waiters.length > 0) {
+      let found: IteratorResult<T, undefined> | undefined;
+      try {
+        found = this.#look();
+      } catch (error) {
+        this.#waiters.shift()!.reject(error);
+        continue;
+      }
+      if (found === undefined) return;
+      this.#waiters.shift()!.resolve(found);
+    }
+  }
+
+  #ringAt(at: number, from: number): void {
+    if (at >= this.#ringsAt) {
+      // It rings too early then, finds nothing, and is set anew.
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#ringsAt = at;
+    this.#timer = setTimeout(this.#ring, Math.ceil((at - from) / 1e6));
+  }
+
+  readonly #ring = (): void => {
+    this.#timer = undefined;
+    this.#ringsAt = Number.POSITIVE_INFINITY;
+    this.#serve();
+  };
+
+  #read(): void {
+    if (this.#source === undefined || this.#reading || this.#sourceEnded || this.#over) return;
+    this.#reading = true;
+    this.#items += 1;
+    // A source that always has something at hand would let no timer ring.
+    if (this.#items % BREATH === 0) setImmediate(this.#readNow);
+    else this.#readNow();
+  }
+
+  readonly #readNow = (): void => {
+    if (this.#over) return;
+    try {
+      this.#source!.next().then(this.#onItem, this.#onError);
+    } catch (error) {
+      this.#onError(error);
+    }
+  };
+
+  readonly #onItem = (result: IteratorResult<unknown>): void => {
+    this.#reading = false;
+    if (this.#over) return;
+    if (result.done) {
+      this.finish();
+      return;
+    }
+    this.#take(result.value);
+    this.#serve();
+    this.#resume();
+  };
+
+  readonly #onError = (error: unknown): void => {
+    this.#reading = false;
+    if (!this.#over) this.fail(error);
+  };
+
+  #take(item: unknown): void {
+    try {
+      this.#machine.push(now(), item);
+    } catch (error) {
+      this.#closing ??= this.#closeSource(error);
+      this.#failWith(error);
+      return;
+    }
+    // So that the provider stops, and its bill with it.
+    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+  }
+
+  #failWith(error: unknown): void {
+    this.#failed = { error };
+    this.#machine.cancel("flush");
+    this.#serve();
+  }
+
+  #wantsInput(): boolean {
+    return !this.#sourceEnded && !this.#over && this.#machine.wantsInput();
+  }
+
+  /** Reads on, or lets those who push go on, if there is room. */
+  #resume(): void {
+    if (this.#source === undefined) {
+      if (this.onRoom !== undefined && this.#wantsInput()) this.onRoom();
+    } else if (this.#started && !this.#reading && this.#wantsInput()) {
+      this.#read();
+    }
+  }
+
+  #end(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#signal?.removeEventListener("abort", this.#abort);
+    this.#machine.free();
+    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    this.onOver?.();
+    this.#serve();
+  }
+
+  async #closeSource(reason: unknown): Promise<void> {
+    this.#sourceEnded = true;
+    if (this.#sourceDone) return;
+    this.#sourceDone = true;
+    if (this.#source === undefined) {
+      this.onClosed?.(reason);
+      return;
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_WITHIN);
+    });
+    try {
+      await Promise.race([this.#source.close(reason), enough]);
+    } catch (error) {
+      // The stream itself is complete: a source that fails to close loses nothing of it.
+      process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Nanoseconds of `performance.now()`, whole. */
+export function now(): number {
+  return Math.floor(performance.now() * 1e6);
+}
+
+const DONE = { done: true, value: undefined } as const;

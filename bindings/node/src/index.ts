@@ -1,0 +1,50 @@
+/**
+ * The clustered stream of a reasoning model, as a steady flow.
+ *
+ * - `wrap(source)`: the stream itself, re-cut and paced, in the form that went in;
+ * - `pieces(source)`: its text, piece by piece as it is released;
+ * - `blocks(source)`: its text in whole blocks, for speech and pipelines;
+ * - `collect(source)`: all of it, unpaced, as an `Answer`;
+ * - `DeclusterStream`: `wrap` as a transform of web streams;
+ * - `smoothStream()`: a transform for the AI SDK, in place of its own.
+ *
+ * For text alone there is `Segmenter`, for a clock of your own `Engine`. `parameters()` lists what
+ * all of them can be told. Durations are milliseconds, points of time nanoseconds (bigint).
+ */
+
+export type { Answer, Choice } from "./answer.js";
+export { Engine } from "./engine.js";
+export {
+  CallerError,
+  ConfigError,
+  DeclusterError,
+  Finished,
+  Full,
+  LibraryError,
+  Misuse,
+  ProviderError,
+  ReasoningBudgetExceeded,
+  TooLarge,
+} from "./errors.js";
+export type { Tokens, ToolCall } from "./fields.js";
+export type { Boundary, Dialect, Kind, Verdict } from "./names.js";
+export { Block, Event, FINISHED, Mark, NEED_INPUT, Piece, Wait } from "./outputs.js";
+export { type Parameter, parameters } from "./parameters.js";
+export type { Framing } from "./rewriter.js";
+export { Segmenter } from "./segmenter.js";
+export type { Settings } from "./settings.js";
+export { smoothStream } from "./smooth.js";
+export type { SdkStream } from "./source.js";
+export type { Stats, StreamStats } from "./stats.js";
+export type { Stream } from "./stream.js";
+export type { Told } from "./told.js";
+export { DeclusterStream } from "./transform.js";
+export {
+  type AnySource,
+  blocks,
+  collect,
+  type Items,
+  type Options,
+  pieces,
+  wrap,
+} from "./verbs.js";

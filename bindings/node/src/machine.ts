@@ -1,0 +1,31 @@
+/** What turns the items of a source into the items that come out: an engine or a rewriter, and its forms. */
+
+/** One stream's engine, without a clock and without waiting. Times are nanoseconds as numbers. */
+export interface Machine<T> {
+  /** Takes in one item of the source. Throws for what is none; what ends the stream it keeps to itself. */
+  push(now: number, item: unknown): void;
+  /** The source ended. */
+  finish(now: number): void;
+  /** Does what is to be done now; see `Next`. */
+  poll(now: number): Next;
+  /** After `READY`: the item. */
+  take(): T;
+  /** After `WAIT`: when to poll again. */
+  readonly at: number;
+  /** Whether the source should be read on. */
+  wantsInput(): boolean;
+  /** Stops pacing what is queued at present. */
+  flush(): void;
+  /** Ends the stream early. */
+  cancel(how: "flush" | "drop"): void;
+  /** After `FINISHED`, once: what was wrong with the stream. */
+  takeFault(): Error | undefined;
+  /** Whether the stream has a fault, after which nothing is read any more. */
+  readonly isFaulty: boolean;
+  /** Gives back what is the library's. What is known stays to be asked. */
+  free(): void;
+}
+
+/** What a poll found. */
+export const Next = { READY: 0, WAIT: 1, NEED_INPUT: 2, FINISHED: 3 } as const;
+export type Next = (typeof Next)[keyof typeof Next];

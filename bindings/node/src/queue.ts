@@ -1,0 +1,32 @@
+/** First in, first out; both in constant time. */
+export class Queue<T> {
+  #items: T[] = [];
+  #first = 0;
+
+  get length(): number {
+    return this.#items.length - this.#first;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  shift(): T | undefined {
+    const item = this.#items[this.#first];
+    this.#first += 1;
+    if (this.#first === this.#items.length) this.clear();
+    else if (this.#first > KEPT && this.#first * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#first);
+      this.#first = 0;
+    }
+    return item;
+  }
+
+  clear(): void {
+    if (this.#items.length > 0) this.#items = [];
+    this.#first = 0;
+  }
+}
+
+/** Places of items that are gone, kept until they are more than half of all. */
+const KEPT = 64;

@@ -1,0 +1,346 @@
+/** A stream of a provider in the engine: what goes in, what comes out, what is known of it. */
+
+import { ProviderError, ReasoningBudgetExceeded } from "./errors.js";
+import { changed, dump } from "./events.js";
+import { type Fields, readFields } from "./fields.js";
+import { Halves } from "./halves.js";
+import { Lines } from "./lines.js";
+import { type Machine, Next } from "./machine.js";
+import { CANCEL, DIALECTS, type Dialect, FRAMING, MODE, OUTPUT, STATUS } from "./names.js";
+import {
+  AT,
+  encode,
+  give,
+  given,
+  type Handle,
+  long,
+  native,
+  OUTPUT_SIZE,
+  out,
+  outBytes,
+  outName,
+  outText,
+} from "./native.js";
+import { Event, Piece } from "./outputs.js";
+import { withConfig } from "./parameters.js";
+import { Queue } from "./queue.js";
+import { refusal } from "./refusal.js";
+import type { Settings } from "./settings.js";
+import { readStats, type Stats } from "./stats.js";
+
+/** How the items of a source stand to the stream's bytes; `text` are bare texts, of no provider. */
+export type Framing = "lines" | "bytes" | "text";
+
+/** What comes out: the stream again, its pieces, or these and what is not text. */
+export type Mode = "stream" | "pieces" | "pieces+events";
+
+export interface How {
+  mode: Mode;
+  framing: Framing | undefined;
+  dialect: Dialect | undefined;
+  settings: Settings;
+}
+
+/** What kind of items a source gives. */
+type Kind = "text" | "bytes" | "events";
+
+export class Rewriter implements Machine<unknown> {
+  #handle: Handle;
+  readonly #mode: Mode;
+  readonly #framing: Framing | undefined;
+  #kind: Kind | undefined;
+  readonly #halves = new Halves();
+  readonly #ready = new Queue<unknown>();
+  /** What the stream's lines are cut into, once it is known that it comes in lines. */
+  #lines: Lines | undefined;
+  #framingKnown: boolean;
+  /** Of lines that were named so: whether they come with their ends. */
+  #hasEnds: boolean | undefined;
+  /** Events that were pushed and may still come out, by their numbers. */
+  readonly #events = new Map<number, unknown>();
+  #pushed = 0;
+  #done = 0;
+  #fault: Error | undefined;
+  isFaulty = false;
+  at = 0;
+  /** What was known when the handle was freed. */
+  #last: { stats: Stats; fields: Fields } | undefined;
+
+  constructor(now: number, { mode, framing, dialect, settings }: How) {
+    const number = dialect === undefined ? 0 : DIALECTS.indexOf(dialect);
+    if (number < 0) {
+      const known = DIALECTS.slice(1).join(", ");
+      throw refusal(STATUS.CONFLICT, `dialect is one of ${known}, not ${String(dialect)}`);
+    }
+    if (framing !== undefined && !["lines", "bytes", "text"].includes(framing)) {
+      throw refusal(STATUS.CONFLICT, `framing is lines, bytes or text, not ${String(framing)}`);
+    }
+    this.#mode = mode;
+    this.#framing = framing;
+    this.#framingKnown = framing === "bytes" || mode !== "stream";
+    // Bare texts come out as texts, and every character stays.
+    const isText = framing === "text";
+    const as = isText && mode === "stream" ? MODE.PIECES : MODES[mode];
+    const all: Settings = isText ? { ...settings, thinkTags: "off" } : settings;
+    this.#handle = withConfig(all, (config) => {
+      const { status, handle } = give((to) => native().rewriter_new(config, number, as, now, to));
+      if (status !== STATUS.OK) throw refusal(status, CONFLICT);
+      return handle;
+    });
+  }
+
+  push(now: number, item: unknown): void {
+    if (typeof item === "string") this.#pushText(now, item);
+    else if (item instanceof Uint8Array) this.#pushBytes(now, item);
+    else if (item instanceof ArrayBuffer) this.#pushBytes(now, new Uint8Array(item));
+    else this.#pushEvent(now, item);
+  }
+
+  finish(now: number): void {
+    const rest = this.#halves.rest();
+    if (rest) this.#pushText(now, rest, true);
+    this.#check(native().rewriter_finish(this.#handle, now));
+  }
+
+  poll(now: number): Next {
+    if (this.#ready.length > 0) return Next.READY;
+    const lib = native();
+    for (;;) {
+      const status = lib.rewriter_poll(this.#handle, now, out, OUTPUT_SIZE);
+      if (status !== STATUS.OK) {
+        this.#check(status);
+        continue;
+      }
+      switch (out[AT.TYPE]) {
+        case OUTPUT.NEED_INPUT:
+          return Next.NEED_INPUT;
+        case OUTPUT.WAIT:
+          this.at = long(AT.AT);
+          return Next.WAIT;
+        case OUTPUT.FINISHED:
+          if (this.#lines?.finish(this.#ready)) return Next.READY;
+          return Next.FINISHED;
+        default:
+          this.#give(out[AT.TYPE]!);
+      }
+      if (this.#ready.length > 0) return Next.READY;
+    }
+  }
+
+  take(): unknown {
+    return this.#ready.shift();
+  }
+
+  wantsInput(): boolean {
+    return this.#handle !== 0 && native().rewriter_wants_input(this.#handle) === 1;
+  }
+
+  flush(): void {
+    this.#check(native().rewriter_flush(this.#handle));
+  }
+
+  cancel(how: "flush" | "drop"): void {
+    if (how === "drop") this.#ready.clear();
+    this.#check(native().rewriter_cancel(this.#handle, CANCEL[how]));
+  }
+
+  takeFault(): Error | undefined {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    return fault;
+  }
+
+  free(): void {
+    if (this.#handle === 0) return;
+    this.#last = { stats: this.stats(), fields: this.fields() };
+    native().rewriter_free(this.#handle);
+    this.#handle = 0;
+    this.#events.clear();
+  }
+
+  /** The counters so far. */
+  stats(): Stats {
+    return this.#last?.stats ?? readStats(native().rewriter_stats, this.#handle);
+  }
+
+  /** What is known of the stream so far. */
+  fields(): Fields {
+    if (this.#last !== undefined) return this.#last.fields;
+    const json = given((pointer, size) => native().rewriter_answer(this.#handle, pointer, size));
+    if (typeof json === "number") throw refusal(json, native().rewriter_error(this.#handle));
+    return readFields(json);
+  }
+
+  /** Whether bare texts come, of which nothing is known. */
+  get isText(): boolean {
+    return this.#framing === "text";
+  }
+
+  #pushText(now: number, item: string, last = false): void {
+    if (this.#framing === "text") {
+      const text = last ? item : this.#halves.join(item);
+      this.#is("text");
+      if (text) this.#pushJson(now, "", JSON.stringify(textEvent(text)));
+      return;
+    }
+    this.#is("text");
+    const { bytes, length } = encode(last ? item : this.#halves.join(item));
+    this.#pushItem(now, bytes, length);
+  }
+
+  #pushBytes(now: number, item: Uint8Array): void {
+    this.#is("bytes");
+    this.#pushItem(now, item, item.length);
+  }
+
+  #pushItem(now: number, bytes: Uint8Array, length: number): void {
+    // An empty view may have no memory at all, which the library takes for a mistake.
+    const view = length === 0 ? NOTHING : bytes;
+    this.#check(this.#pushAs(bytes, length)(this.#handle, now, view, length));
+    if (!this.#framingKnown) {
+      const framing = native().rewriter_framing(this.#handle);
+      if (framing !== FRAMING.UNKNOWN) this.#comeAs(framing);
+    }
+  }
+
+  /** How an item goes in. */
+  #pushAs(bytes: Uint8Array, length: number): ReturnType<typeof native>["rewriter_push"] {
+    const lib = native();
+    if (this.#framing === undefined) return lib.rewriter_push_item;
+    if (this.#framing === "bytes") return lib.rewriter_push;
+    const hasEnd = length > 0 && bytes[length - 1] === NEWLINE;
+    this.#hasEnds ??= hasEnd;
+    if (!this.#framingKnown) this.#comeAs(hasEnd ? FRAMING.LINES_WITH_ENDS : FRAMING.LINES);
+    // Of lines with ends, one without is the beginning of one.
+    return this.#hasEnds && !hasEnd ? lib.rewriter_push : lib.rewriter_push_line;
+  }
+
+  #comeAs(framing: number): void {
+    this.#framingKnown = true;
+    if (framing !== FRAMING.BYTES) this.#lines = new Lines(framing === FRAMING.LINES_WITH_ENDS);
+  }
+
+  #pushEvent(now: number, item: unknown): void {
+    const isPair = Array.isArray(item) && item.length === 2 && isName(item[0]);
+    const event: unknown = isPair ? item[1] : item;
+    if (typeof event !== "object" || event === null || Array.isArray(event))
+      throw gave(item, KNOWN);
+    this.#is("events");
+    if (this.#mode === "stream") this.#events.set(this.#pushed, item);
+    this.#pushed += 1;
+    this.#pushJson(now, isPair ? ((item[0] as string | null) ?? "") : "", dump(event));
+  }
+
+  #pushJson(now: number, name: string, json: string): void {
+    const { bytes, length } = encode(json);
+    // The name is short, and the buffer is taken.
+    const label = name ? Buffer.from(name) : NOTHING;
+    const size = name ? label.length : 0;
+    this.#check(native().rewriter_push_event(this.#handle, now, label, size, bytes, length));
+  }
+
+  /** A source gives items of one kind. */
+  #is(kind: Kind): void {
+    if (this.#kind === kind) return;
+    if (this.#kind !== undefined) {
+      throw new TypeError(`the source gave ${NAMES[kind]} after ${NAMES[this.#kind]}`);
+    }
+    if (this.#framing !== undefined && (kind === "events" || (this.isText && kind !== "text"))) {
+      throw new TypeError(
+        `the source gave ${NAMES[kind]}, but framing says that it gives ${this.#framing}`,
+      );
+    }
+    this.#kind = kind;
+  }
+
+  /** What was polled, as items. */
+  #give(type: number): void {
+    const ready = this.#ready;
+    switch (type) {
+      case OUTPUT.BYTES:
+        if (this.#kind !== "text") {
+          const bytes = outBytes();
+          if (this.#lines === undefined) ready.push(bytes);
+          else this.#lines.cutBytes(bytes, ready);
+        } else if (this.#lines === undefined) {
+          ready.push(outText());
+        } else {
+          this.#lines.cutText(outText(), ready);
+        }
+        return;
+      case OUTPUT.OBJECT:
+        ready.push(this.#object());
+        return;
+      case OUTPUT.PIECE: {
+        const piece = new Piece();
+        if (this.#mode !== "stream") ready.push(piece);
+        else if (piece.text) ready.push(piece.text);
+        return;
+      }
+      case OUTPUT.EVENT:
+        ready.push(new Event(outName(), { data: outText() }));
+        return;
+      case OUTPUT.RESTARTED:
+        if (this.#mode !== "stream")
+          ready.push(new Event("restarted", { attempt: long(AT.NUMBER) }));
+        return;
+      case OUTPUT.RECLASSIFIED:
+        if (this.#mode !== "stream")
+          ready.push(new Event("reclassified", { index: out[AT.INDEX]! }));
+    }
+  }
+
+  /** The event that is polled, or one like it that says what it says now. */
+  #object(): unknown {
+    const number = long(AT.NUMBER);
+    const item = this.#events.get(number);
+    const done = long(AT.DONE);
+    for (; this.#done < done; this.#done++) this.#events.delete(this.#done);
+    return out[AT.CHANGED] === 1 ? changed(item, outText()) : item;
+  }
+
+  /** Keeps what is wrong with the stream; throws what is wrong with us. */
+  #check(status: number): void {
+    if (status === STATUS.OK) return;
+    const error = refusal(status, native().rewriter_error(this.#handle));
+    if (!FAULTS.has(status)) throw error;
+    this.isFaulty = true;
+    this.#fault = error;
+    if (status === STATUS.REASONING_BUDGET_EXCEEDED) {
+      const exceeded = this.fields().exceeded ?? { used: Number.NaN, limit: Number.NaN };
+      this.#fault = new ReasoningBudgetExceeded(error.message, exceeded.used, exceeded.limit);
+    } else if (!(error instanceof ProviderError)) {
+      this.#fault = new ProviderError(error.message);
+    }
+  }
+}
+
+/** A bare text as an event, in the form that most providers have. */
+function textEvent(text: string): object {
+  return { choices: [{ index: 0, delta: { content: text } }] };
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" || value === null || value === undefined;
+}
+
+function gave(item: unknown, what: string): TypeError {
+  const kind = item === null ? "null" : Array.isArray(item) ? "an array" : `a ${typeof item}`;
+  return new TypeError(`the source gave ${kind}; ${what}`);
+}
+
+const KNOWN = "lines or chunks are strings or Uint8Arrays, events are objects or [name, object]";
+const CONFLICT = "unit = whole is for blocks(), which gives whole blocks";
+const NAMES: Record<Kind, string> = { text: "strings", bytes: "bytes", events: "events" };
+const MODES: Record<Mode, number> = {
+  stream: MODE.STREAM,
+  pieces: MODE.PIECES,
+  "pieces+events": MODE.PIECES_AND_EVENTS,
+};
+const NEWLINE = 0x0a;
+const NOTHING = new Uint8Array(1);
+const FAULTS: ReadonlySet<number> = new Set([
+  STATUS.TOO_LARGE,
+  STATUS.TOO_MANY_CHOICES,
+  STATUS.REASONING_BUDGET_EXCEEDED,
+]);
