@@ -191,11 +191,13 @@ static void items_are_told_from_the_first_of_them(void) {
         decluster_rewriter *rewriter = rewriter_of(NULL, 0, DECLUSTER_MODE_STREAM);
         int at;
         for (at = 0; sources[source].items[at] != NULL; at++) {
-            int told = at >= sources[source].held;
             push_item(rewriter, sources[source].items[at]);
-            SAME(decluster_rewriter_framing(rewriter),
-                 told ? sources[source].framing : DECLUSTER_FRAMING_UNKNOWN);
-            if (!told) SAME(polled(rewriter, 0).type, DECLUSTER_OUTPUT_NEED_INPUT);
+            if (at < sources[source].held) {
+                SAME(decluster_rewriter_framing(rewriter), DECLUSTER_FRAMING_UNKNOWN);
+                SAME(polled(rewriter, 0).type, DECLUSTER_OUTPUT_NEED_INPUT);
+            } else {
+                SAME(decluster_rewriter_framing(rewriter), sources[source].framing);
+            }
             SAME(decluster_rewriter_wants_input(rewriter), 1);
         }
         check_all(rewriter, sources[source].out, DECLUSTER_VERDICT_COMPLETE);
