@@ -104,9 +104,10 @@ export class Engine {
 
   /** Ends the stream early: what is queued leaves at once (`flush`), or is forgotten (`drop`). */
   cancel(how: "flush" | "drop"): void {
-    const number = CANCEL[how];
-    if (number === undefined) throw new TypeError(`how is flush or drop, not ${String(how)}`);
-    this.#check(native().engine_cancel(this.#open(), number));
+    if (how !== "flush" && how !== "drop") {
+      throw new TypeError(`how is flush or drop, not ${String(how)}`);
+    }
+    this.#check(native().engine_cancel(this.#open(), CANCEL[how]));
   }
 
   /**

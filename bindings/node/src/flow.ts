@@ -43,8 +43,8 @@ export class Flow<T> {
   #closing: Promise<void> | undefined;
   /** Called when more input is wanted; for those who push. */
   onRoom: (() => void) | undefined;
-  /** Called when what is pushed will not be taken any more, though its source has not ended. */
-  onClosed: ((reason: unknown) => void) | undefined;
+  #onClosed: ((reason: unknown) => void) | undefined;
+  #closedFor: { reason: unknown } | undefined;
   /** Called once, when the stream is over. */
   onOver: (() => void) | undefined;
 
@@ -52,8 +52,15 @@ export class Flow<T> {
     this.#machine = machine;
     this.#source = source;
     this.#signal = signal;
+    source?.lock?.();
     if (signal?.aborted) this.#abort();
     else signal?.addEventListener("abort", this.#abort);
+  }
+
+  /** Called when what is pushed will not be taken any more, though its source has not ended. */
+  set onClosed(call: (reason: unknown) => void) {
+    this.#onClosed = call;
+    if (this.#closedFor !== undefined) call(this.#closedFor.reason);
   }
 
   /** The next item, once it is due. Several may wait; they are served in order. */
@@ -78,6 +85,7 @@ export class Flow<T> {
 
   /** Takes in an item, where items are pushed; says whether more is wanted. */
   push(item: unknown): boolean {
+    if (this.#over) return false;
     this.#take(item);
     this.#serve();
     return this.#wantsInput();
@@ -146,8 +154,7 @@ export class Flow<T> {
           this.#resume();
           return undefined;
         case Next.FINISHED: {
-          const fault = machine.takeFault();
-          if (fault !== undefined) this.#failed ??= { error: fault };
+          if (machine.fault !== undefined) this.#failed ??= { error: machine.fault };
           this.#end();
         }
       }
@@ -235,7 +242,8 @@ export class Flow<T> {
       return;
     }
     // So that the provider stops, and its bill with it.
-    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    const { fault } = this.#machine;
+    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
   }
 
   #failWith(error: unknown): void {
@@ -263,7 +271,8 @@ export class Flow<T> {
     this.#timer = undefined;
     this.#signal?.removeEventListener("abort", this.#abort);
     this.#machine.free();
-    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    const { fault } = this.#machine;
+    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
     this.onOver?.();
   }
 
@@ -272,7 +281,8 @@ export class Flow<T> {
     if (this.#sourceDone) return;
     this.#sourceDone = true;
     if (this.#source === undefined) {
-      this.onClosed?.(reason);
+      this.#closedFor = { reason };
+      this.#onClosed?.(reason);
       return;
     }
     let timer: NodeJS.Timeout | undefined;

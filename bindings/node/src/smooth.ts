@@ -76,7 +76,7 @@ function open(settings: Settings): Parts {
 
 class Parts implements Machine<unknown> {
   #handle: Handle;
-  readonly isFaulty = false;
+  readonly fault = undefined;
   at = 0;
   readonly #ready = new Queue<unknown>();
   /** For each mark under way: a part that is no plain text, or what texts look like from there. */
@@ -169,10 +169,6 @@ class Parts implements Machine<unknown> {
   cancel(how: "flush" | "drop"): void {
     if (how === "drop") this.#ready.clear();
     this.#check(native().engine_cancel(this.#handle, CANCEL[how]));
-  }
-
-  takeFault(): undefined {
-    return undefined;
   }
 
   free(): void {

@@ -1,5 +1,6 @@
 /** A transform of streams of the web: `body.pipeThrough(new DeclusterStream())`. */
 
+import { Finished } from "./errors.js";
 import type { Flow } from "./flow.js";
 import { lazyStream } from "./stream.js";
 import { Known } from "./told.js";
@@ -15,6 +16,7 @@ export interface Pair<In, Out> {
 export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): Pair<In, Out> {
   let room: Promise<void> | undefined;
   let enter: (() => void) | undefined;
+  let isClosed = false;
   flow.onRoom = () => {
     room = undefined;
     enter?.();
@@ -24,12 +26,13 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
     start(controller) {
       // Whoever cancels one end, or aborts, cancels what is piped into the other.
       flow.onClosed = (reason) => {
-        controller.error(reason);
+        isClosed = true;
+        controller.error(reason ?? new Finished("the stream was closed"));
         enter?.();
       };
     },
     write(item) {
-      if (flow.push(item)) return undefined;
+      if (flow.push(item) || isClosed) return undefined;
       room ??= new Promise((resolve) => {
         enter = resolve;
       });

@@ -56,7 +56,7 @@ export function wrap(source: unknown, options: Options = {}): unknown {
   const { rewriter, flow } = start(opened, "stream", options);
   switch (opened.kind) {
     case "web":
-      return webStream(flow, new Known(rewriter, flow), isByteStream(opened.original));
+      return webStream(flow, new Known(rewriter, flow), opened.isBytes && !hasLines(options));
     case "node":
       return nodeStream(flow, new Known(rewriter, flow), opened.original);
     case "sdk":
@@ -133,7 +133,11 @@ function wrapResponse(response: Response, options: Options): Response & Told {
   const own = new Headers(headers);
   // Of the body as it was on the wire; it is not as long any more, nor compressed.
   for (const name of ["content-length", "content-encoding"]) own.delete(name);
-  const paced = new Response(webStream(flow, known, true), { status, statusText, headers: own });
+  const paced = new Response(webStream(flow, known, !hasLines(options)), {
+    status,
+    statusText,
+    headers: own,
+  });
   // A response that is made has none.
   Object.defineProperty(paced, "url", { value: response.url, configurable: true });
   return tell(paced, known);
@@ -153,20 +157,17 @@ export function start(
       throw new ConfigError(`${name} is for pace: "fixed"; a limit for any pace is maxRate`);
     }
   }
-  const how = { mode, framing: framing ?? undefined, dialect: dialect ?? undefined, settings };
+  const isBytes = opened !== undefined && "isBytes" in opened && opened.isBytes;
+  const framed = framing ?? (isBytes ? "bytes" : undefined);
+  const how = { mode, framing: framed, dialect: dialect ?? undefined, settings };
   const rewriter = new Rewriter(now(), how);
   const source: Source | undefined = opened?.source;
   return { rewriter, flow: new Flow<unknown>(rewriter, source, signal ?? undefined) };
 }
 
-/** Whether a reader may bring memory of its own: then what comes back can be read so, too. */
-function isByteStream(stream: ReadableStream<unknown>): boolean {
-  try {
-    (stream as ReadableStream).getReader({ mode: "byob" }).releaseLock();
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether the chunks are said to be lines: of a byte stream only the bytes would stay. */
+function hasLines({ framing }: Options): boolean {
+  return framing != null && framing !== "bytes";
 }
 
 /** Content types of streams that are told apart line by line. */
