@@ -17,7 +17,7 @@ import {
   out,
   outText,
 } from "./native.js";
-import { withConfig } from "./parameters.js";
+import { refuseNoObject, withConfig } from "./parameters.js";
 import { Queue } from "./queue.js";
 import { refusal } from "./refusal.js";
 import type { Settings } from "./settings.js";
@@ -43,6 +43,7 @@ export function smoothStream(
   settings: Settings = {},
   // biome-ignore lint/suspicious/noExplicitAny: the AI SDK's types are its own, and change.
 ): (options?: any) => TransformStream<any, any> {
+  refuseNoObject(settings, "settings");
   if (settings.maxReasoningTokens != null) {
     throw new ConfigError(
       "maxReasoningTokens is for wrap(): it cannot end the AI SDK's own source",
@@ -86,6 +87,9 @@ class Parts implements Machine<unknown> {
   /** What those that come out look like. */
   #leaving: Template | undefined;
   readonly #halves = new Halves();
+  /** What there was no room for, in order: each is tried again, and says whether there was. */
+  readonly #held: ((now: number) => boolean)[] = [];
+  #isCancelled = false;
 
   constructor(handle: Handle) {
     this.#handle = handle;
@@ -110,8 +114,9 @@ class Parts implements Machine<unknown> {
     }
     if (whole) {
       const kind = String(part.type).startsWith("reasoning") ? 0 : 1;
-      const { bytes, length } = encode(whole);
-      this.#check(native().engine_push(this.#handle, now, kind, 0, bytes, length, 0));
+      if (this.#held.length > 0 || !this.#pushText(now, kind, whole)) {
+        this.#held.push((at) => this.#pushText(at, kind, whole));
+      }
     }
     if (!plain) {
       this.#endText(now);
@@ -121,12 +126,16 @@ class Parts implements Machine<unknown> {
 
   finish(now: number): void {
     this.#endText(now);
-    this.#check(native().engine_finish(this.#handle, now));
+    const end = (at: number) => this.#hadRoom(native().engine_finish(this.#handle, at));
+    if (this.#held.length > 0) this.#held.push(end);
+    else end(now);
   }
 
   poll(now: number): Next {
     if (this.#ready.length > 0) return Next.READY;
     for (;;) {
+      while (this.#held[0]?.(now)) this.#held.shift();
+      if (this.#isCancelled && this.#held.length > 0) this.flush();
       this.#check(native().engine_poll(this.#handle, now, out, OUTPUT_SIZE));
       switch (out[AT.TYPE]) {
         case OUTPUT.WAIT:
@@ -159,7 +168,8 @@ class Parts implements Machine<unknown> {
   }
 
   wantsInput(): boolean {
-    return this.#handle !== 0 && native().engine_wants_input(this.#handle) === 1;
+    if (this.#handle === 0 || this.#held.length > 0) return false;
+    return native().engine_wants_input(this.#handle) === 1;
   }
 
   flush(): void {
@@ -167,8 +177,15 @@ class Parts implements Machine<unknown> {
   }
 
   cancel(how: "flush" | "drop"): void {
-    if (how === "drop") this.#ready.clear();
-    this.#check(native().engine_cancel(this.#handle, CANCEL[how]));
+    if (how === "drop") {
+      this.#ready.clear();
+      this.#held.length = 0;
+    }
+    const cancel = () => this.#hadRoom(native().engine_cancel(this.#handle, CANCEL[how]));
+    if (this.#held.length > 0) {
+      this.#held.push(cancel);
+      this.#isCancelled = true;
+    } else cancel();
   }
 
   free(): void {
@@ -206,8 +223,26 @@ class Parts implements Machine<unknown> {
   }
 
   #mark(now: number, mark: { part?: unknown; template?: Template }, hurry: boolean): void {
-    this.#check(native().engine_mark(this.#handle, now, 0, Number(hurry)));
-    this.#marks.push(mark);
+    if (this.#held.length > 0 || !this.#pushMark(now, mark, hurry)) {
+      this.#held.push((at) => this.#pushMark(at, mark, hurry));
+    }
+  }
+
+  #pushText(now: number, kind: number, text: string): boolean {
+    const { bytes, length } = encode(text);
+    return this.#hadRoom(native().engine_push(this.#handle, now, kind, 0, bytes, length, 0));
+  }
+
+  #pushMark(now: number, mark: { part?: unknown; template?: Template }, hurry: boolean): boolean {
+    const hadRoom = this.#hadRoom(native().engine_mark(this.#handle, now, 0, Number(hurry)));
+    if (hadRoom) this.#marks.push(mark);
+    return hadRoom;
+  }
+
+  #hadRoom(status: number): boolean {
+    if (status === STATUS.FULL) return false;
+    this.#check(status);
+    return true;
   }
 
   #check(status: number): void {

@@ -2,6 +2,7 @@
 
 import { Finished } from "./errors.js";
 import type { Flow } from "./flow.js";
+import { refuseNoObject } from "./parameters.js";
 import { lazyStream } from "./stream.js";
 import { Known } from "./told.js";
 import { type Options, start } from "./verbs.js";
@@ -65,6 +66,7 @@ export class DeclusterStream<T = Uint8Array> extends Known implements Pair<T, T>
 
   /** Throws `ConfigError` for an option that does not exist or is out of bounds. */
   constructor(options: Options = {}) {
+    refuseNoObject(options, "options");
     const { rewriter, flow } = start(undefined, "stream", options);
     super(rewriter, flow);
     const ends = pair<T, T>(flow as Flow<T>, lazyStream(flow, false));

@@ -6,6 +6,7 @@ import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import type { Dialect } from "./names.js";
 import type { Event, Piece } from "./outputs.js";
+import { refuseNoObject } from "./parameters.js";
 import { type Framing, type Mode, Rewriter } from "./rewriter.js";
 import type { Settings } from "./settings.js";
 import { isResponse, type Opened, open, type SdkStream, type Source } from "./source.js";
@@ -51,6 +52,7 @@ export function wrap(source: Readable, options?: Options): Readable & Told;
 export function wrap<S extends SdkStream>(source: S, options?: Options): S & Told;
 export function wrap<T>(source: Items<T>, options?: Options): Stream<T>;
 export function wrap(source: unknown, options: Options = {}): unknown {
+  refuseNoObject(options, "options");
   if (isResponse(source)) return wrapResponse(source, options);
   const opened = open(source);
   const { rewriter, flow } = start(opened, "stream", options);
@@ -78,8 +80,10 @@ export function pieces(
 ): Stream<Piece | Event>;
 export function pieces(
   source: AnySource,
-  { events, ...options }: Options & { events?: boolean | undefined } = {},
+  given: Options & { events?: boolean | undefined } = {},
 ): Stream<Piece | Event> {
+  refuseNoObject(given, "options");
+  const { events, ...options } = given;
   const { rewriter, flow } = start(open(source), events ? "pieces+events" : "pieces", options);
   return new Stream(rewriter, flow as Flow<Piece | Event>);
 }
@@ -94,6 +98,7 @@ export function blocks(
   source: AnySource,
   options: Options & { events?: boolean | undefined } = {},
 ): Stream<Piece | Event> {
+  refuseNoObject(options, "options");
   if (options.unit != null) throw new TypeError("blocks() gives whole blocks: it takes no unit");
   return pieces(source, { ...options, unit: "whole" });
 }
@@ -108,6 +113,7 @@ export function blocks(
  * part of the answer: loop over `pieces` to have it.
  */
 export async function collect(source: AnySource, options: Options = {}): Promise<Answer> {
+  refuseNoObject(options, "options");
   const unpaced: Options = {
     ...options,
     unit: "word",
@@ -147,8 +153,9 @@ function wrapResponse(response: Response, options: Options): Response & Told {
 export function start(
   opened: Opened | undefined,
   mode: Mode,
-  { signal, framing, dialect, ...settings }: Options,
+  options: Options,
 ): { rewriter: Rewriter; flow: Flow<unknown> } {
+  const { signal, framing, dialect, ...settings } = options;
   if (signal != null && typeof signal.addEventListener !== "function") {
     throw new TypeError("signal is an AbortSignal");
   }
