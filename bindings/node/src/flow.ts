@@ -95,7 +95,12 @@ export class Flow<T> {
   finish(): void {
     if (this.#sourceEnded) return;
     this.#sourceEnded = this.#sourceDone = true;
-    this.#machine.finish(now());
+    try {
+      this.#machine.finish(now());
+    } catch (error) {
+      this.#failWith(error);
+      return;
+    }
     this.#serve();
   }
 
@@ -140,7 +145,16 @@ export class Flow<T> {
     if (!this.#over) {
       const machine = this.#machine;
       const at = now();
-      switch (machine.poll(at)) {
+      let next: Next;
+      try {
+        next = machine.poll(at);
+      } catch (error) {
+        // No fault of the stream, but a defect: nothing can be had of it any more.
+        this.#failed = { error };
+        this.#closing ??= this.#closeSource(error);
+        next = Next.FINISHED;
+      }
+      switch (next) {
         case Next.READY: {
           const found = { done: false as const, value: machine.take() };
           this.#resume();
@@ -180,6 +194,7 @@ export class Flow<T> {
       if (found === undefined) return;
       this.#waiters.shift()!.resolve(found);
     }
+    this.#unring();
   }
 
   #ringAt(at: number, from: number): void {
@@ -190,6 +205,13 @@ export class Flow<T> {
     clearTimeout(this.#timer);
     this.#ringsAt = at;
     this.#timer = setTimeout(this.#ring, Math.ceil((at - from) / 1e6));
+  }
+
+  #unring(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#ringsAt = Number.POSITIVE_INFINITY;
   }
 
   readonly #ring = (): void => {
@@ -248,7 +270,12 @@ export class Flow<T> {
 
   #failWith(error: unknown): void {
     this.#failed = { error };
-    this.#machine.cancel("flush");
+    try {
+      this.#machine.cancel("flush");
+    } catch {
+      // What came before is lost with the machine.
+      this.#end();
+    }
     this.#serve();
   }
 
@@ -267,8 +294,7 @@ export class Flow<T> {
 
   #end(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#unring();
     this.#signal?.removeEventListener("abort", this.#abort);
     this.#machine.free();
     const { fault } = this.#machine;
