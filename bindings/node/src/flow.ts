@@ -127,7 +127,7 @@ export class Flow<T> {
       this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
-    return this.#closing;
+    return inTime(this.#closing);
   }
 
   readonly #abort = (): void => {
@@ -311,19 +311,23 @@ export class Flow<T> {
       this.#onClosed?.(reason);
       return;
     }
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WITHIN);
-    });
     try {
-      await Promise.race([this.#source.close(reason), enough]);
+      await this.#source.close(reason);
     } catch (error) {
       // The stream itself is complete: a source that fails to close loses nothing of it.
       process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
-    } finally {
-      clearTimeout(timer);
     }
   }
+}
+
+/** Waits for a source that closes, but not for one that does not. */
+async function inTime(closing: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_WITHIN);
+  });
+  await Promise.race([closing, enough]);
+  clearTimeout(timer);
 }
 
 /** Nanoseconds of `performance.now()`, whole. */
