@@ -159,7 +159,14 @@ function ofWeb(stream: ReadableStream<unknown>): Source {
       reader = stream.getReader();
     },
     next: () => reader.read() as Promise<IteratorResult<unknown>>,
-    close: (reason) => reader.cancel(reason),
+    close: (reason) =>
+      reader.cancel(reason).catch((error: unknown) =>
+        // One that has failed, as when fetch has the same signal, is closed already.
+        reader.closed.then(
+          () => Promise.reject(error),
+          () => {},
+        ),
+      ),
   };
 }
 

@@ -572,6 +572,28 @@ test("a source that fails to close is warned of, and nothing is lost", async () 
   assert.equal(warning.name, "DeclusterWarning");
 });
 
+test("one signal for fetch and for wrap ends both, without a warning", async () => {
+  await using server = await holding();
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on("warning", onWarning);
+  for (const isWaitedFor of [false, true]) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const reason = new Error("enough");
+    const stream = pieces(await fetch(server.url, { signal }), { ...FAST, signal });
+    await stream.next();
+    const running = { read: () => stream.next(), closed: Promise.resolve() };
+    const waiting = isWaitedFor ? await readUntilWaiting(running, "source", timers()) : undefined;
+    controller.abort(reason);
+    await assert.rejects(waiting?.reading ?? stream.next(), (error) => error === reason);
+    await until(() => server.open === 0, "the server sees that the client is gone");
+  }
+  await settle();
+  process.off("warning", onWarning);
+  assert.deepEqual(warnings, []);
+});
+
 test("closing before anything was read leaves nothing, and the stream is at its end", async () => {
   const handlesBefore = handles();
   const source = new Hanging(WIRE);

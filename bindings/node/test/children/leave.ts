@@ -41,7 +41,7 @@ switch (how) {
   default: {
     const stream = pieces(await fetch(url), slow);
     await stream.next();
-    setTimeout(() => process.exit(7), 2000);
+    setTimeout(() => process.exit(7), 300);
     void stream.next();
   }
 }
