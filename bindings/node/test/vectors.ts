@@ -8,7 +8,8 @@ import { native } from "../src/native.js";
 import { parameters } from "../src/parameters.js";
 import type { Settings } from "../src/settings.js";
 
-const ROOT = new URL("../../../../", import.meta.url);
+/** The repository. */
+export const ROOT: URL = new URL("../../../../", import.meta.url);
 export const VECTORS: URL = new URL("tests/vectors/", ROOT);
 /** What lies beside the repository, where somebody has it. */
 export const SHARED: URL = new URL("../shared/", ROOT);
