@@ -111,6 +111,7 @@ export class Flow<T> {
       this.#failed = undefined;
       this.#machine.cancel("drop");
       this.#end();
+      this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
     return this.#closing;
@@ -122,6 +123,7 @@ export class Flow<T> {
     this.#machine.cancel("drop");
     this.#failed = { error: reason };
     this.#end();
+    this.#serve();
     this.#closing ??= this.#closeSource(reason);
   };
 
@@ -263,7 +265,6 @@ export class Flow<T> {
     this.#machine.free();
     if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
     this.onOver?.();
-    this.#serve();
   }
 
   async #closeSource(reason: unknown): Promise<void> {

@@ -11,6 +11,7 @@ import type { Settings } from "./settings.js";
 import { isResponse, type Opened, open, type SdkStream, type Source } from "./source.js";
 import { nodeStream, Stream, sdkStream, webStream } from "./stream.js";
 import { Known, type Told, tell } from "./told.js";
+import { Watch } from "./watch.js";
 
 /** What the verbs take besides their source: all parameters, and these. */
 export interface Options extends Settings {
@@ -80,7 +81,9 @@ export function pieces(
   source: AnySource,
   { events, ...options }: Options & { events?: boolean | undefined } = {},
 ): Stream<Piece | Event> {
-  const { rewriter, flow } = start(open(source), events ? "pieces+events" : "pieces", options);
+  const watch = new Watch("nothing of it is known", events === true);
+  const mode = events ? "pieces+events" : "pieces";
+  const { rewriter, flow } = start(open(source), mode, options, watch);
   return new Stream(rewriter, flow as Flow<Piece | Event>);
 }
 
@@ -144,6 +147,7 @@ export function start(
   opened: Opened | undefined,
   mode: Mode,
   { signal, framing, dialect, ...settings }: Options,
+  watch = mode === "stream" ? new Watch("it passes as it is, unpaced", true) : undefined,
 ): { rewriter: Rewriter; flow: Flow<unknown> } {
   if (signal != null && typeof signal.addEventListener !== "function") {
     throw new TypeError("signal is an AbortSignal");
@@ -153,7 +157,8 @@ export function start(
       throw new ConfigError(`${name} is for pace: "fixed"; a limit for any pace is maxRate`);
     }
   }
-  const how = { mode, framing: framing ?? undefined, dialect: dialect ?? undefined, settings };
+  const said = { framing: framing ?? undefined, dialect: dialect ?? undefined };
+  const how = { mode, ...said, settings, watch };
   const rewriter = new Rewriter(now(), how);
   const source: Source | undefined = opened?.source;
   return { rewriter, flow: new Flow<unknown>(rewriter, source, signal ?? undefined) };
