@@ -101,6 +101,10 @@ export class Rewriter implements Machine<unknown> {
     else this.#pushEvent(now, item);
   }
 
+  settle(): void {
+    // Each item goes in at once: only the library knows what is in it.
+  }
+
   finish(now: number): void {
     const rest = this.#halves.rest();
     if (rest) this.#pushText(now, rest, true);

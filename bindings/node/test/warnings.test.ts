@@ -45,7 +45,7 @@ test("a stream of no known dialect is warned of once, and passes", async () => {
 });
 
 test("a body that is no stream is warned of, with what it says", async () => {
-  const body = ['{"answer":', '42}'];
+  const body = ['{"answer":', "42}"];
   const told = await warnings(() => all(pieces(body)));
   assert.equal(told.length, 1);
   assert.match(told[0]!, /this is no stream: .*is JSON.*stream: true/);
