@@ -111,13 +111,7 @@ export function blocks(
  * part of the answer: loop over `pieces` to have it.
  */
 export async function collect(source: AnySource, options: Options = {}): Promise<Answer> {
-  const unpaced: Options = {
-    ...options,
-    unit: "word",
-    pace: "off",
-    segment: "off",
-    maxChoices: 4096,
-  };
+  const unpaced: Options = { ...options, ...UNPACED };
   const { rewriter, flow } = start(open(source), "pieces+events", unpaced);
   return collectFrom(new Stream(rewriter, flow as Flow<Piece | Event>), rewriter);
 }
@@ -173,6 +167,9 @@ function isByteStream(stream: ReadableStream<unknown>): boolean {
     return false;
   }
 }
+
+/** Settings with which nothing waits, and nothing but what the provider sent can be too much. */
+const UNPACED = { unit: "block", pace: "off", segment: "semantic", maxChoices: 4096 } as const;
 
 /** Content types of streams that are told apart line by line. */
 const STREAMS: ReadonlySet<string> = new Set([
