@@ -133,6 +133,7 @@ class Player {
       framing: this.#framing,
       dialect: this.#dialect,
       settings: this.#settings,
+      watch: undefined,
     });
     while (this.#due < now) this.#take(this.#due);
     return this.#rewriter;

@@ -112,7 +112,7 @@ function cutShort(): Capture {
   const lost = chunk({ content: " And so" }).trimEnd();
   return made("cut-short", "sse", events.join("") + lost.slice(0, -9), {
     dialect: "openai-chat",
-    events: events.length + 1,
+    events: events.length,
     terminated: false,
   });
 }
@@ -128,6 +128,19 @@ function failed(): Capture {
   });
 }
 
+/** The opening tag stood in the prompt: that all of it was reasoning is known at the closing one. */
+function closed(): Capture {
+  const texts = [...REASONING.slice(0, -1), " not doubled.</th", "ink>", ...OUTPUT];
+  const events = [...texts.map((content) => chunk({ content })), chunk({}, "stop")];
+  return made("closed", "sse", events.join(""), {
+    dialect: "openai-chat",
+    events: events.length,
+    reasoning: digest(`${REASONING.slice(0, -1).join("")} not doubled.`),
+    content_raw: digest(texts.join("")),
+    finish: "stop",
+  });
+}
+
 function anthropic(): Capture {
   const part = (index: number, delta: object) => ({ type: "content_block_delta", index, delta });
   const begin = (index: number, content_block: object) => ({
@@ -136,12 +149,17 @@ function anthropic(): Capture {
     content_block,
   });
   const end = (index: number) => ({ type: "content_block_stop", index });
-  const message = { id: "m", type: "message", role: "assistant", content: [], model: "m" };
+  const message = { type: "message", role: "assistant", content: [], model: "m" };
+  const start = (id: string) => ({
+    type: "message_start",
+    message: { ...message, id, usage: { input_tokens: 9, output_tokens: 1 } },
+  });
   const events: { type: string }[] = [
-    {
-      type: "message_start",
-      message: { ...message, usage: { input_tokens: 9, output_tokens: 1 } },
-    } as { type: string },
+    // The answer begins anew: what came before is void.
+    start("first"),
+    begin(0, { type: "text", text: "" }),
+    part(0, { type: "text_delta", text: "No, it is the other way round. " }),
+    start("second"),
     { type: "ping" },
     begin(0, { type: "thinking", thinking: "", signature: "" }),
     ...REASONING.map((text) => part(0, { type: "thinking_delta", thinking: text })),
@@ -168,6 +186,7 @@ function anthropic(): Capture {
     events: events.length,
     usage: { input_tokens: 9, output_tokens: 80 },
     finish: "tool_use",
+    restarted: true,
     ...CALLED,
   });
 }
@@ -222,6 +241,7 @@ export const OWN: Capture[] = [
   twoChoices(),
   cutShort(),
   failed(),
+  closed(),
   anthropic(),
   gemini(),
   ollama(),

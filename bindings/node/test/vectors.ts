@@ -183,6 +183,8 @@ export interface Expectation {
   tools: { name: string; arguments: Digest }[];
   error: unknown;
   error_field_line?: unknown;
+  /** All of the visible text where a part of it is reasoning, between tags. */
+  content_raw?: Digest;
   restarted?: boolean;
   by_choice?: Record<
     string,
