@@ -24,7 +24,7 @@ import {
   type ToolCall,
   wrap,
 } from "../src/index.js";
-import { digest, OWN } from "./streams.js";
+import { digest, OWN } from "./small.js";
 import { all } from "./support.js";
 import { absent, CAPTURES, type Capture, captures } from "./vectors.js";
 
