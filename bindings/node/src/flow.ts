@@ -12,7 +12,7 @@ import type { Source } from "./source.js";
 /** How long closing a stream waits for its source, in milliseconds: it returns within 100. */
 const CLOSE_WITHIN = 80;
 /** Items that a source may have at hand before timers and others get their turn: a burst, not more. */
-const BREATH = 64;
+export const BREATH = 64;
 
 interface Waiter<T> {
   resolve(result: IteratorResult<T, undefined>): void;
@@ -32,6 +32,8 @@ export class Flow<T> {
   /** A read is under way, or will be. */
   #reading = false;
   #items = 0;
+  /** When the items of this turn arrived, as long as it lasts. */
+  #turn: number | undefined;
   /** No item is taken any more. */
   #sourceEnded = false;
   /** The source itself said that it is at its end, or failed: there is nothing to close. */
@@ -83,11 +85,10 @@ export class Flow<T> {
     });
   }
 
-  /** Takes in an item, where items are pushed; says whether more is wanted. */
+  /** Takes in an item, where items are pushed; says whether more is wanted now. */
   push(item: unknown): boolean {
     if (this.#over) return false;
     this.#take(item);
-    this.#serve();
     return this.#wantsInput();
   }
 
@@ -149,9 +150,12 @@ export class Flow<T> {
       try {
         next = machine.poll(at);
       } catch (error) {
-        // No fault of the stream, but a defect: nothing can be had of it any more.
-        this.#failed = { error };
         this.#closing ??= this.#closeSource(error);
+        if (this.#failed === undefined) {
+          this.#breakOff(error);
+          return this.#look();
+        }
+        // What came before cannot be had any more.
         next = Next.FINISHED;
       }
       switch (next) {
@@ -246,7 +250,6 @@ export class Flow<T> {
       return;
     }
     this.#take(result.value);
-    this.#serve();
     this.#resume();
   };
 
@@ -257,10 +260,14 @@ export class Flow<T> {
 
   #take(item: unknown): void {
     try {
-      this.#machine.push(now(), item);
+      // A burst comes item by item within one turn, and is looked at once.
+      if (this.#turn === undefined) {
+        this.#turn = now();
+        process.nextTick(this.#settle);
+      }
+      this.#machine.push(this.#turn, item);
     } catch (error) {
-      this.#closing ??= this.#closeSource(error);
-      this.#failWith(error);
+      this.#refused(error);
       return;
     }
     // So that the provider stops, and its bill with it.
@@ -268,15 +275,39 @@ export class Flow<T> {
     if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
   }
 
+  /** Does what is to be done once a turn's items are in. */
+  readonly #settle = (): void => {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (this.#over || turn === undefined) return;
+    try {
+      this.#machine.settle(turn);
+    } catch (error) {
+      this.#refused(error);
+    }
+    this.#serve();
+    this.#resume();
+  };
+
+  /** An item is none, or does not fit. */
+  #refused(error: unknown): void {
+    this.#closing ??= this.#closeSource(error);
+    this.#failWith(error);
+  }
+
   #failWith(error: unknown): void {
+    this.#breakOff(error);
+    this.#serve();
+  }
+
+  /** Lets out what came before an error, which comes then. */
+  #breakOff(error: unknown): void {
     this.#failed = { error };
     try {
       this.#machine.cancel("flush");
     } catch {
-      // What came before is lost with the machine.
       this.#end();
     }
-    this.#serve();
   }
 
   #wantsInput(): boolean {

@@ -4,7 +4,7 @@ import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import { Halves } from "./halves.js";
 import { type Machine, Next } from "./machine.js";
-import { CANCEL, OUTPUT, STATUS } from "./names.js";
+import { CANCEL, KINDS, OUTPUT, STATUS } from "./names.js";
 import {
   AT,
   encode,
@@ -65,6 +65,8 @@ type Part = Record<string, unknown>;
 interface Template {
   part: Part;
   field: string;
+  /** What they are for the engine. */
+  kind: number;
 }
 
 function open(settings: Settings): Parts {
@@ -79,7 +81,10 @@ class Parts implements Machine<unknown> {
   #handle: Handle;
   readonly fault = undefined;
   at = 0;
-  readonly #ready = new Queue<unknown>();
+  /** What the last poll found. */
+  #found: unknown;
+  /** The texts of this turn: a burst is one delta. */
+  #text = "";
   /** For each mark under way: a part that is no plain text, or what texts look like from there. */
   readonly #marks = new Queue<{ part?: unknown; template?: Template }>();
   /** What the texts that go in look like. */
@@ -103,24 +108,26 @@ class Parts implements Machine<unknown> {
       this.#mark(now, { part }, hurries(part));
       return;
     }
-    const text = part[field] as string;
-    const plain = isPlain(part, field);
     this.#enter(now, part, field);
-    const whole = this.#halves.join(text);
-    if (!isWellFormed(whole)) {
-      // Half a character within a text has no UTF-8: it passes as it is.
-      this.#mark(now, { part: { ...part, [field]: whole } }, false);
-      return;
-    }
-    if (whole) {
-      const kind = String(part.type).startsWith("reasoning") ? 0 : 1;
-      if (this.#held.length > 0 || !this.#pushText(now, kind, whole)) {
-        this.#held.push((at) => this.#pushText(at, kind, whole));
-      }
-    }
-    if (!plain) {
+    this.#text += part[field] as string;
+    if (this.#text.length > TURN_MAX) this.settle(now);
+    if (!isPlain(part, field)) {
       this.#endText(now);
       this.#mark(now, { part: { ...part, [field]: "" } }, false);
+    }
+  }
+
+  settle(now: number): void {
+    if (this.#text === "") return;
+    const { part, field, kind } = this.#entering!;
+    const text = this.#halves.join(this.#text);
+    // Also if it is refused: it would be again.
+    this.#text = "";
+    if (!isWellFormed(text)) {
+      // Half a character within a text has no UTF-8: it passes as it is.
+      this.#mark(now, { part: { ...part, [field]: text } }, false);
+    } else if (text && (this.#held.length > 0 || !this.#pushText(now, kind, text))) {
+      this.#held.push((at) => this.#pushText(at, kind, text));
     }
   }
 
@@ -132,7 +139,7 @@ class Parts implements Machine<unknown> {
   }
 
   poll(now: number): Next {
-    if (this.#ready.length > 0) return Next.READY;
+    this.settle(now);
     for (;;) {
       while (this.#held[0]?.(now)) this.#held.shift();
       if (this.#isCancelled && this.#held.length > 0) this.flush();
@@ -145,7 +152,7 @@ class Parts implements Machine<unknown> {
           return Next.FINISHED;
         case OUTPUT.PIECE: {
           const { part, field } = this.#leaving!;
-          this.#ready.push({ ...part, [field]: outText() });
+          this.#found = { ...part, [field]: outText() };
           return Next.READY;
         }
         case OUTPUT.MARK: {
@@ -154,7 +161,7 @@ class Parts implements Machine<unknown> {
             this.#leaving = template;
             continue;
           }
-          this.#ready.push(part);
+          this.#found = part;
           return Next.READY;
         }
         default:
@@ -164,7 +171,7 @@ class Parts implements Machine<unknown> {
   }
 
   take(): unknown {
-    return this.#ready.shift();
+    return this.#found;
   }
 
   wantsInput(): boolean {
@@ -173,13 +180,16 @@ class Parts implements Machine<unknown> {
   }
 
   flush(): void {
+    this.settle(now());
     this.#check(native().engine_flush(this.#handle));
   }
 
   cancel(how: "flush" | "drop"): void {
     if (how === "drop") {
-      this.#ready.clear();
+      this.#text = "";
       this.#held.length = 0;
+    } else {
+      this.#endText(now());
     }
     const cancel = () => this.#hadRoom(native().engine_cancel(this.#handle, CANCEL[how]));
     if (this.#held.length > 0) {
@@ -208,13 +218,15 @@ class Parts implements Machine<unknown> {
     this.#endText(now);
     const plain: Part = { type: part.type };
     if ("id" in part) plain.id = part.id;
-    this.#entering = { part: plain, field };
+    const kind = KINDS.indexOf(String(part.type).startsWith("reasoning") ? "reasoning" : "output");
+    this.#entering = { part: plain, field, kind };
     this.#mark(now, { template: this.#entering }, false);
   }
 
   /** What comes now is other text, or none. */
   #endText(now: number): void {
     if (this.#entering === undefined) return;
+    this.settle(now);
     const half = this.#halves.rest();
     if (half) {
       const { part, field } = this.#entering;
@@ -269,6 +281,8 @@ function hurries({ type }: Part): boolean {
   return typeof type === "string" && (type.startsWith("tool-") || ENDS.has(type));
 }
 
+/** UTF-16 units that may wait for the end of a turn: so many that joining more would gain nothing. */
+const TURN_MAX = 4096;
 const TEXTS: ReadonlySet<unknown> = new Set(["text-delta", "reasoning-delta", "reasoning"]);
 const FIELDS = ["text", "textDelta", "delta"];
 const ENDS: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** A transform of streams of the web: `body.pipeThrough(new DeclusterStream())`. */
 
 import { Finished } from "./errors.js";
-import type { Flow } from "./flow.js";
+import { BREATH, type Flow } from "./flow.js";
 import { refuseNoObject } from "./parameters.js";
 import { lazyStream } from "./stream.js";
 import { Known } from "./told.js";
@@ -15,6 +15,7 @@ export interface Pair<In, Out> {
 
 /** Makes the two ends of a flow that items are written into. */
 export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): Pair<In, Out> {
+  let items = 0;
   let room: Promise<void> | undefined;
   let enter: (() => void) | undefined;
   let isClosed = false;
@@ -33,7 +34,12 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
       };
     },
     write(item) {
-      if (flow.push(item) || isClosed) return undefined;
+      items += 1;
+      if (flow.push(item)) {
+        // Whoever always has something to write would let no timer ring.
+        return items % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
+      }
+      if (isClosed) return undefined;
       room ??= new Promise((resolve) => {
         enter = resolve;
       });

@@ -12,6 +12,7 @@ import type { Settings } from "./settings.js";
 import { isResponse, type Opened, open, type SdkStream, type Source } from "./source.js";
 import { nodeStream, Stream, sdkStream, webStream } from "./stream.js";
 import { Known, type Told, tell } from "./told.js";
+import { Watch } from "./watch.js";
 
 /** What the verbs take besides their source: all parameters, and these. */
 export interface Options extends Settings {
@@ -84,7 +85,9 @@ export function pieces(
 ): Stream<Piece | Event> {
   refuseNoObject(given, "options");
   const { events, ...options } = given;
-  const { rewriter, flow } = start(open(source), events ? "pieces+events" : "pieces", options);
+  const watch = new Watch("nothing of it is known", events === true);
+  const mode = events ? "pieces+events" : "pieces";
+  const { rewriter, flow } = start(open(source), mode, options, watch);
   return new Stream(rewriter, flow as Flow<Piece | Event>);
 }
 
@@ -114,13 +117,7 @@ export function blocks(
  */
 export async function collect(source: AnySource, options: Options = {}): Promise<Answer> {
   refuseNoObject(options, "options");
-  const unpaced: Options = {
-    ...options,
-    unit: "word",
-    pace: "off",
-    segment: "off",
-    maxChoices: 4096,
-  };
+  const unpaced: Options = { ...options, ...UNPACED };
   const { rewriter, flow } = start(open(source), "pieces+events", unpaced);
   return collectFrom(new Stream(rewriter, flow as Flow<Piece | Event>), rewriter);
 }
@@ -154,6 +151,7 @@ export function start(
   opened: Opened | undefined,
   mode: Mode,
   options: Options,
+  watch = mode === "stream" ? new Watch("it passes as it is, unpaced", true) : undefined,
 ): { rewriter: Rewriter; flow: Flow<unknown> } {
   const { signal, framing, dialect, ...settings } = options;
   if (signal != null && typeof signal.addEventListener !== "function") {
@@ -166,7 +164,7 @@ export function start(
   }
   const isBytes = opened !== undefined && "isBytes" in opened && opened.isBytes;
   const framed = framing ?? (isBytes ? "bytes" : undefined);
-  const how = { mode, framing: framed, dialect: dialect ?? undefined, settings };
+  const how = { mode, framing: framed, dialect: dialect ?? undefined, settings, watch };
   const rewriter = new Rewriter(now(), how);
   const source: Source | undefined = opened?.source;
   return { rewriter, flow: new Flow<unknown>(rewriter, source, signal ?? undefined) };
@@ -176,6 +174,9 @@ export function start(
 function hasLines({ framing }: Options): boolean {
   return framing != null && framing !== "bytes";
 }
+
+/** Settings with which nothing waits, and nothing but what the provider sent can be too much. */
+const UNPACED = { unit: "block", pace: "off", segment: "semantic", maxChoices: 4096 } as const;
 
 /** Content types of streams that are told apart line by line. */
 const STREAMS: ReadonlySet<string> = new Set([
