@@ -183,6 +183,10 @@ function isByteStream(stream: ReadableStream<unknown>): boolean {
 function ofNode(stream: Readable): Source {
   let iterator: AsyncIterator<unknown> | undefined;
   return {
+    lock() {
+      // An error before the first read is told to who reads: unheard, it would end the process.
+      stream.on("error", () => {});
+    },
     next() {
       iterator ??= stream[Symbol.asyncIterator]();
       return iterator.next();

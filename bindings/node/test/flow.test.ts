@@ -308,6 +308,20 @@ test("an error before any text comes at once", async () => {
   await assert.rejects(pieces(thenFails([], broken)).next(), (error) => error === broken);
 });
 
+test("an error of a Readable that comes before anybody reads is told to the first who does", async () => {
+  const broken = new Error("the connection broke");
+  for (const isWrapped of [false, true]) {
+    const source = new Readable({ objectMode: true, read() {} });
+    const stream = isWrapped ? wrap(source, FAST) : pieces(source, FAST);
+    source.destroy(broken);
+    await settle();
+    assert.ok(source.closed);
+    const { found, error } = await allAndError<unknown>(stream);
+    assert.deepEqual(found, []);
+    assert.equal(error, broken);
+  }
+});
+
 test("a next() that throws instead of rejecting is an error of the source", async () => {
   const source = {
     next() {
