@@ -201,13 +201,24 @@ test("the packed tarball", { skip }, async (t) => {
       const wrong = CONSUMER.replace('unit: "word"', 'unit: "sentence"');
       const { code, stdout } = await check(`${called}-wrong`, wrong, [...lib]);
       assert.notEqual(code, 0);
-      assert.match(stdout, /consumer\.ts.*"sentence"/);
+      assert.match(stdout, /consumer\.ts\(4,.*"sentence"/s);
       const misspelt = CONSUMER.replace("maxTail", "maxTale");
       const { code: second, stdout: says } = await check(`${called}-misspelt`, misspelt, [...lib]);
       assert.notEqual(second, 0);
       assert.match(says, /maxTale/);
     });
   }
+
+  await t.test("the types need no library of their own beyond es2022", needs, async () => {
+    const plain = CONSUMER.replace("await using", "const");
+    for (const [called, lib] of [
+      ["es2022", ["es2022"]],
+      ["es2022-dom", ["es2022", "dom"]],
+    ] as const) {
+      const { code, stdout, stderr } = await check(called, plain, [...lib]);
+      assert.equal(code, 0, stdout + stderr);
+    }
+  });
 
   await t.test(
     "is there for require() where Node can load modules so, else Node says what to do",
