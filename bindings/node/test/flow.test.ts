@@ -45,8 +45,8 @@ const MANY = words(20_000);
 const MANY_TEXT = MANY.join("");
 /** How many of these items may be read ahead of what is taken. */
 const PULLED = 400;
-/** The same where a burst of items is one delta, and only its text takes room: nine bytes an item. */
-const PULLED_AS_ONE = 32_768 / 8;
+/** The same where a burst goes in as one text: half of the queue, in words, and one turn's. */
+const PULLED_JOINED = 32_768 / Math.min(...MANY.slice(-10_000).map((word) => word.length)) + 64;
 
 const decoder = new TextDecoder();
 const handles = countHandles();
@@ -140,17 +140,17 @@ async function* mapped<T>(
 for (const [name, open] of Object.entries(paced)) {
   test(`a slow consumer bounds what is read, and loses nothing: ${name}`, async (t) => {
     const { source, texts } = open();
-    const bound = name === "a smoothStream" ? PULLED_AS_ONE : PULLED;
     let text = String((await texts.next()).value);
     await still(source);
     const first = source.taken;
     t.diagnostic(`${first} of ${MANY.length} deltas were read before the second item`);
-    assert.ok(first <= bound, `${first} items were read`);
+    const pulled = name === "a smoothStream" ? PULLED_JOINED : PULLED;
+    assert.ok(first <= pulled, `${first} items were read`);
     // It goes on where it stopped, by as much as was taken.
     for (let item = 0; item < 100; item++) text += (await texts.next()).value ?? "";
     await still(source);
     const given = text.split(" ").length - 1;
-    assert.ok(source.taken - given <= bound, `${source.taken} items were read, ${given} given`);
+    assert.ok(source.taken - given <= pulled, `${source.taken} items were read, ${given} given`);
     for (;;) {
       const { done, value } = await texts.next();
       if (done) break;
@@ -782,6 +782,20 @@ test("smoothStream takes a part that is larger than its queue", async () => {
   const failed = await allAndError(stream);
   assert.equal(failed.error, broken);
   assert.equal(textOf(failed.found), texts.slice(0, 3).join(""));
+});
+
+test("smoothStream ends with an error for a part that is too large, after the text before it", async () => {
+  for (const size of [2000, 20_000]) {
+    const parts = ["It took hours. ", "x".repeat(size)].map((text, at) => ({
+      type: "text-delta",
+      id: String(at),
+      text,
+    }));
+    const transform = smoothStream({ maxEventBytes: 1024 })();
+    const { found, error } = await allAndError(webOf<object>(parts).pipeThrough(transform));
+    assert.equal(textOf(found), "It took hours. ");
+    assert.ok(error instanceof TooLarge, String(error));
+  }
 });
 
 function textOf(parts: unknown[]): string {

@@ -44,8 +44,6 @@ class Player {
   #rewriter: Rewriter | undefined;
   /** When something is due that is not input. */
   #due = Number.POSITIVE_INFINITY;
-  /** The fault that was told: it is told once. */
-  #told: Error | undefined;
   #isOver = false;
   readonly #pushed: unknown[] = [];
 
@@ -165,6 +163,8 @@ class Player {
       }
     }
   }
+
+  #told: Error | undefined;
 
   #fault(now: number): void {
     const { fault } = this.#rewriter!;
