@@ -16,6 +16,7 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
   let items = 0;
   let room: Promise<void> | undefined;
   let enter: (() => void) | undefined;
+  let isClosed = false;
   flow.onRoom = () => {
     room = undefined;
     enter?.();
@@ -25,6 +26,7 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
     start(controller) {
       // Whoever cancels one end, or aborts, cancels what is piped into the other.
       flow.onClosed = (reason) => {
+        isClosed = true;
         controller.error(reason);
         enter?.();
       };
@@ -35,6 +37,8 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
         // Whoever always has something to write would let no timer ring.
         return items % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
       }
+      // What is closed will not want more, ever.
+      if (isClosed) return undefined;
       room ??= new Promise((resolve) => {
         enter = resolve;
       });
