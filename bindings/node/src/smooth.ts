@@ -1,5 +1,6 @@
 /** A transform for the AI SDK, at the place of its own `smoothStream`. */
 
+import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import { Halves } from "./halves.js";
@@ -33,7 +34,8 @@ import { pair } from "./transform.js";
  * ```
  *
  * Text and reasoning are re-cut and paced; everything else keeps its place, and provider metadata (a
- * signature) comes once, behind the text that it came with. A tool call or the end hurries the text
+ * signature) comes once, behind the text that it came with, or behind the last of the deltas that
+ * repeat it. A tool call or the end hurries the text
  * before it out within `maxTail`. It takes parts of versions 4 and later, and chunks of UI message
  * streams.
  *
@@ -91,6 +93,11 @@ class Parts implements Machine<unknown> {
   /** What those that come out look like. */
   #leaving: Template | undefined;
   readonly #halves = new Halves();
+  /**
+   * What the texts that went in last say besides, as a part without text. Some providers repeat it
+   * with every delta: then it comes once, behind the last of them, and cuts no text in between.
+   */
+  #said: Part | undefined;
 
   constructor(handle: Handle) {
     this.#handle = handle;
@@ -102,15 +109,16 @@ class Parts implements Machine<unknown> {
     if (field === undefined) {
       this.#endText(now);
       this.#mark(now, { part }, hurries(part));
+      // Whoever aborts does not wait.
+      if (part?.type === "abort") this.flush();
       return;
     }
     this.#enter(now, part, field);
+    const said = isPlain(part, field) ? undefined : { ...part, [field]: "" };
+    if (this.#said !== undefined && !isDeepStrictEqual(this.#said, said)) this.#endText(now);
+    this.#said = said;
     this.#text += part[field] as string;
     if (this.#text.length > TURN_MAX) this.settle(now);
-    if (!isPlain(part, field)) {
-      this.#endText(now);
-      this.#mark(now, { part: { ...part, [field]: "" } }, false);
-    }
   }
 
   settle(now: number): void {
@@ -220,6 +228,9 @@ class Parts implements Machine<unknown> {
       const { part, field } = this.#entering;
       this.#mark(now, { part: { ...part, [field]: half } }, false);
     }
+    if (this.#said === undefined) return;
+    this.#mark(now, { part: this.#said }, false);
+    this.#said = undefined;
   }
 
   #mark(now: number, mark: { part?: unknown; template?: Template }, hurry: boolean): void {
