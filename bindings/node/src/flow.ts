@@ -47,8 +47,8 @@ export class Flow<T> {
   #stopping = false;
   /** Called when more input is wanted; for those who push. */
   onRoom: (() => void) | undefined;
-  /** Called when what is pushed will not be taken any more, though its source has not ended. */
-  onClosed: ((reason: unknown) => void) | undefined;
+  #onClosed: ((reason: unknown) => void) | undefined;
+  #closedFor: { reason: unknown } | undefined;
   /** Called once, when the stream is over. */
   onOver: (() => void) | undefined;
 
@@ -56,9 +56,16 @@ export class Flow<T> {
     this.#machine = machine;
     this.#source = source;
     this.#signal = signal;
+    source?.lock?.();
     if (signal?.aborted) this.#abort();
     else signal?.addEventListener("abort", this.#abort);
     source?.stopped?.addEventListener("abort", this.#stop);
+  }
+
+  /** Called when what is pushed will not be taken any more, though its source has not ended. */
+  set onClosed(call: (reason: unknown) => void) {
+    this.#onClosed = call;
+    if (this.#closedFor !== undefined) call(this.#closedFor.reason);
   }
 
   /** The next item, once it is due. Several may wait; they are served in order. */
@@ -83,6 +90,7 @@ export class Flow<T> {
 
   /** Takes in an item, where items are pushed; says whether more is wanted now. */
   push(item: unknown): boolean {
+    if (this.#over) return false;
     this.#take(item);
     return this.#wantsInput();
   }
@@ -91,7 +99,12 @@ export class Flow<T> {
   finish(): void {
     if (this.#sourceEnded) return;
     this.#sourceEnded = this.#sourceDone = true;
-    this.#machine.finish(now());
+    try {
+      this.#machine.finish(now());
+    } catch (error) {
+      this.#failWith(error);
+      return;
+    }
     this.#serve();
   }
 
@@ -118,7 +131,7 @@ export class Flow<T> {
       this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
-    return this.#closing;
+    return inTime(this.#closing);
   }
 
   readonly #abort = (): void => {
@@ -157,7 +170,16 @@ export class Flow<T> {
     if (!this.#over) {
       const machine = this.#machine;
       const at = now();
-      switch (machine.poll(at)) {
+      let next: Next;
+      try {
+        next = machine.poll(at);
+      } catch (error) {
+        // No fault of the stream, but a defect: nothing can be had of it any more.
+        this.#failed = { error };
+        this.#closing ??= this.#closeSource(error);
+        next = Next.FINISHED;
+      }
+      switch (next) {
         case Next.READY: {
           const found = { done: false as const, value: machine.take() };
           this.#resume();
@@ -171,8 +193,7 @@ export class Flow<T> {
           this.#resume();
           return undefined;
         case Next.FINISHED: {
-          const fault = machine.takeFault();
-          if (fault !== undefined) this.#failed ??= { error: fault };
+          if (machine.fault !== undefined) this.#failed ??= { error: machine.fault };
           this.#end();
         }
       }
@@ -198,6 +219,7 @@ export class Flow<T> {
       if (found === undefined) return;
       this.#waiters.shift()!.resolve(found);
     }
+    this.#unring();
   }
 
   #ringAt(at: number, from: number): void {
@@ -208,6 +230,13 @@ export class Flow<T> {
     clearTimeout(this.#timer);
     this.#ringsAt = at;
     this.#timer = setTimeout(this.#ring, Math.ceil((at - from) / 1e6));
+  }
+
+  #unring(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#ringsAt = Number.POSITIVE_INFINITY;
   }
 
   readonly #ring = (): void => {
@@ -270,7 +299,8 @@ export class Flow<T> {
       return;
     }
     // So that the provider stops, and its bill with it.
-    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    const { fault } = this.#machine;
+    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
   }
 
   /** Does what is to be done once a turn's items are in. */
@@ -295,7 +325,12 @@ export class Flow<T> {
 
   #failWith(error: unknown): void {
     this.#failed = { error };
-    this.#machine.cancel("flush");
+    try {
+      this.#machine.cancel("flush");
+    } catch {
+      // What came before is lost with the machine.
+      this.#end();
+    }
     this.#serve();
   }
 
@@ -314,12 +349,12 @@ export class Flow<T> {
 
   #end(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#unring();
     this.#signal?.removeEventListener("abort", this.#abort);
     this.#source?.stopped?.removeEventListener("abort", this.#stop);
     this.#machine.free();
-    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    const { fault } = this.#machine;
+    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
     this.onOver?.();
   }
 
@@ -330,22 +365,27 @@ export class Flow<T> {
     if (this.#sourceDone) return;
     this.#sourceDone = true;
     if (this.#source === undefined) {
-      this.onClosed?.(reason);
+      this.#closedFor = { reason };
+      this.#onClosed?.(reason);
       return;
     }
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WITHIN);
-    });
     try {
-      await Promise.race([this.#source.close(reason), enough]);
+      await this.#source.close(reason);
     } catch (error) {
       // The stream itself is complete: a source that fails to close loses nothing of it.
       process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
-    } finally {
-      clearTimeout(timer);
     }
   }
+}
+
+/** Waits for a source that closes, but not for one that does not. */
+async function inTime(closing: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_WITHIN);
+  });
+  await Promise.race([closing, enough]);
+  clearTimeout(timer);
 }
 
 /** Nanoseconds of `performance.now()`, whole. */

@@ -80,8 +80,16 @@ function row(number: number): Row {
   };
 }
 
+/** Throws `TypeError` for settings or options that are none. */
+export function refuseNoObject(given: unknown, name: string): void {
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return;
+  const kind = given === null ? "null" : Array.isArray(given) ? "an array" : `a ${typeof given}`;
+  throw new TypeError(`${name} are an object such as { unit: "word" }, not ${kind}`);
+}
+
 /** A config of the library: `preset` or `profile` to begin with, single parameters over it. */
 export function withConfig<T>(settings: Settings, use: (config: Handle) => T): T {
+  refuseNoObject(settings, "settings");
   const { status, handle } = give((to) => native().config_new(to));
   if (status !== STATUS.OK) throw new ConfigError(`no settings can be made (${status})`);
   try {

@@ -4,6 +4,8 @@ import { Readable } from "node:stream";
 
 /** One end of a flow: its items, and how it is closed before its end. */
 export interface Source {
+  /** From now on nobody else can read it; nothing is read yet. */
+  lock?(): void;
   next(): Promise<IteratorResult<unknown>>;
   /** Ends a read that is under way, too, as far as the source lets us. */
   close(reason: unknown): unknown;
@@ -13,8 +15,9 @@ export interface Source {
 
 /** What a source is, and its items. */
 export type Opened =
-  | { kind: "web"; source: Source; original: ReadableStream<unknown> }
-  | { kind: "node"; source: Source; original: Readable }
+  // `isBytes`: where one chunk ends and the next begins says nothing.
+  | { kind: "web"; source: Source; original: ReadableStream<unknown>; isBytes: boolean }
+  | { kind: "node"; source: Source; original: Readable; isBytes: boolean }
   | { kind: "sdk"; source: Source; original: SdkStream }
   | { kind: "iterable"; source: Source };
 
@@ -27,9 +30,13 @@ export interface SdkStream extends AsyncIterable<unknown> {
 export function open(given: unknown): Opened {
   const original = isResponse(given) ? bodyOf(given) : given;
   refuse(original);
-  if (isWeb(original)) return { kind: "web", source: ofWeb(original), original };
+  if (isWeb(original)) {
+    const isBytes = original !== given || isByteStream(original);
+    return { kind: "web", source: ofWeb(original), original, isBytes };
+  }
   if (original instanceof Readable || isOldReadable(original)) {
-    return { kind: "node", source: ofNode(original), original };
+    const isBytes = original.readableObjectMode === false;
+    return { kind: "node", source: ofNode(original), original, isBytes };
   }
   if (isSdkStream(original)) return { kind: "sdk", source: ofSdk(original), original };
   const found = original as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
@@ -148,14 +155,32 @@ function name(value: unknown): string {
 
 function ofWeb(stream: ReadableStream<unknown>): Source {
   if (stream.locked) throw new TypeError("this ReadableStream is locked: something else reads it");
-  let reader: ReadableStreamDefaultReader<unknown> | undefined;
+  let reader: ReadableStreamDefaultReader<unknown>;
   return {
-    next() {
-      reader ??= stream.getReader();
-      return reader.read() as Promise<IteratorResult<unknown>>;
+    lock() {
+      // Also, fetch cancels a body whose Response nobody holds, unless somebody is about to read it.
+      reader = stream.getReader();
     },
-    close: (reason) => (reader ?? stream).cancel(reason),
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    close: (reason) =>
+      reader.cancel(reason).catch((error: unknown) =>
+        // One that has failed, as when fetch has the same signal, is closed already.
+        reader.closed.then(
+          () => Promise.reject(error),
+          () => {},
+        ),
+      ),
   };
+}
+
+/** Whether a reader may bring memory of its own: then what comes back can be read so, too. */
+function isByteStream(stream: ReadableStream<unknown>): boolean {
+  try {
+    (stream as ReadableStream).getReader({ mode: "byob" }).releaseLock();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function ofNode(stream: Readable): Source {
