@@ -43,6 +43,8 @@ export class Flow<T> {
   /** What whoever asks next is told in place of the end. */
   #failed: { error: unknown } | undefined;
   #closing: Promise<void> | undefined;
+  /** The source was stopped, perhaps by itself: nothing is given until that is known. */
+  #stopping = false;
   /** Called when more input is wanted; for those who push. */
   onRoom: (() => void) | undefined;
   #onClosed: ((reason: unknown) => void) | undefined;
@@ -57,6 +59,7 @@ export class Flow<T> {
     source?.lock?.();
     if (signal?.aborted) this.#abort();
     else signal?.addEventListener("abort", this.#abort);
+    source?.stopped?.addEventListener("abort", this.#stop);
   }
 
   /** Called when what is pushed will not be taken any more, though its source has not ended. */
@@ -71,7 +74,7 @@ export class Flow<T> {
       this.#started = true;
       this.#read();
     }
-    if (this.#waiters.length === 0) {
+    if (this.#waiters.length === 0 && !this.#stopping) {
       // What is there is given at once, without anyone who waits.
       try {
         const found = this.#look();
@@ -134,11 +137,32 @@ export class Flow<T> {
   readonly #abort = (): void => {
     const reason: unknown = this.#signal?.reason;
     if (this.#over) return;
+    this.#dropWith(reason);
+    this.#closing ??= this.#closeSource(reason);
+  };
+
+  /** Ends with this error, without what is queued. */
+  #dropWith(error: unknown): void {
     this.#machine.cancel("drop");
-    this.#failed = { error: reason };
+    this.#failed = { error };
     this.#end();
     this.#serve();
-    this.#closing ??= this.#closeSource(reason);
+  }
+
+  /** The source was stopped: nobody wants the rest, but its end is no error. */
+  readonly #stop = (): void => {
+    if (this.#over || this.#failed !== undefined) return;
+    if (!this.#reading) {
+      void this.close();
+      return;
+    }
+    // A source that fails stops itself, and tells of its error a moment later.
+    this.#stopping = true;
+    setImmediate(() => {
+      this.#stopping = false;
+      if (this.#failed === undefined) void this.close();
+      this.#serve();
+    });
   };
 
   /** What is due: an item or the end; nothing if that must be waited for. Throws what the stream ends with. */
@@ -187,7 +211,7 @@ export class Flow<T> {
 
   /** Gives those who wait what is due. */
   #serve(): void {
-    while (this.#waiters.length > 0) {
+    while (this.#waiters.length > 0 && !this.#stopping) {
       let found: IteratorResult<T, undefined> | undefined;
       try {
         found = this.#look();
@@ -255,7 +279,14 @@ export class Flow<T> {
 
   readonly #onError = (error: unknown): void => {
     this.#reading = false;
-    if (!this.#over) this.fail(error);
+    if (this.#over || this.#sourceEnded) return;
+    if ((error as Error | undefined)?.name !== "AbortError") {
+      this.fail(error);
+      return;
+    }
+    // Whoever aborts a request does not want what came of it.
+    this.#sourceEnded = this.#sourceDone = true;
+    this.#dropWith(error);
   };
 
   #take(item: unknown): void {
@@ -327,6 +358,7 @@ export class Flow<T> {
     this.#over = true;
     this.#unring();
     this.#signal?.removeEventListener("abort", this.#abort);
+    this.#source?.stopped?.removeEventListener("abort", this.#stop);
     this.#machine.free();
     const { fault } = this.#machine;
     if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
@@ -335,6 +367,8 @@ export class Flow<T> {
 
   async #closeSource(reason: unknown): Promise<void> {
     this.#sourceEnded = true;
+    // To close a source may be to stop it.
+    this.#source?.stopped?.removeEventListener("abort", this.#stop);
     if (this.#sourceDone) return;
     this.#sourceDone = true;
     if (this.#source === undefined) {

@@ -151,6 +151,7 @@ export class Rewriter implements Machine<unknown> {
 
   cancel(how: "flush" | "drop"): void {
     if (how === "drop") this.#ready.clear();
+    this.#watch?.cut();
     this.#check(native().rewriter_cancel(this.#handle, CANCEL[how]));
   }
 

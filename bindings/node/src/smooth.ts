@@ -1,5 +1,6 @@
 /** A transform for the AI SDK, at the place of its own `smoothStream`. */
 
+import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import { Halves } from "./halves.js";
@@ -33,9 +34,9 @@ import { pair } from "./transform.js";
  * ```
  *
  * Text and reasoning are re-cut and paced; everything else keeps its place, and provider metadata (a
- * signature) comes once, behind the text that it came with. A tool call or the end hurries the text
- * before it out within `maxTail`. It takes parts of versions 4 and later, and chunks of UI message
- * streams.
+ * signature) comes once, behind the text that it came with, or behind the last of the deltas that
+ * repeat it. A tool call or the end hurries the text before it out within `maxTail`, an abort at
+ * once. It takes parts of versions 4 and later, and chunks of UI message streams.
  *
  * Throws `ConfigError` for a parameter that does not exist or is out of bounds.
  */
@@ -95,7 +96,8 @@ class Parts implements Machine<unknown> {
   /** What has not gone in: of this turn, whose texts go in as one, or for want of room. */
   readonly #inputs = new Queue<Input>();
   #isFull = false;
-  #isCancelled = false;
+  /** What finds room from now on is due at once. */
+  #isUnpaced = false;
   /** What the texts that come in look like. */
   #entering: Template | undefined;
   /** The marks that have gone in and not come out. */
@@ -105,6 +107,11 @@ class Parts implements Machine<unknown> {
   /** What the texts that come out look like. */
   #leaving: Template | undefined;
   readonly #halves = new Halves();
+  /**
+   * What the texts that came in last say besides, as a part without text. Some providers repeat it
+   * with every delta: then it comes once, behind the last of them, and cuts no text in between.
+   */
+  #said: Part | undefined;
 
   constructor(handle: Handle) {
     this.#handle = handle;
@@ -114,19 +121,25 @@ class Parts implements Machine<unknown> {
     const part = item as Part;
     const field = textField(part);
     if (field === undefined) {
+      this.#endSaid();
       this.#inputs.push({ mark: { part }, hurry: hurries(part) });
+      // Whoever aborts does not wait.
+      if (part?.type === "abort") {
+        this.#isUnpaced = true;
+        this.flush();
+      }
       return;
     }
     const template = this.#enter(part, field);
+    const said = isPlain(part, field) ? undefined : { ...part, [field]: "" };
+    if (this.#said !== undefined && !isDeepStrictEqual(this.#said, said)) this.#endSaid();
+    this.#said = said;
     const last = this.#inputs.last();
     const text = part[field] as string;
     if (last === undefined || !("text" in last)) this.#inputs.push({ text, template });
     else {
       last.text += text;
       if (last.text.length > TURN_MAX) this.settle(now);
-    }
-    if (!isPlain(part, field)) {
-      this.#inputs.push({ mark: { part: { ...part, [field]: "" } }, hurry: false });
     }
   }
 
@@ -145,13 +158,14 @@ class Parts implements Machine<unknown> {
   }
 
   finish(now: number): void {
+    this.#endSaid();
     this.#inputs.push({ end: "finish" });
     this.settle(now);
   }
 
   poll(now: number): Next {
     this.settle(now);
-    if (this.#isFull && this.#isCancelled) this.#check(native().engine_flush(this.#handle));
+    if (this.#isFull && this.#isUnpaced) this.#check(native().engine_flush(this.#handle));
     for (;;) {
       this.#check(native().engine_poll(this.#handle, now, out, OUTPUT_SIZE));
       switch (out[AT.TYPE]) {
@@ -198,7 +212,8 @@ class Parts implements Machine<unknown> {
       this.#inputs.clear();
       this.#check(native().engine_cancel(this.#handle, CANCEL.drop));
     } else {
-      this.#isCancelled = true;
+      this.#isUnpaced = true;
+      this.#endSaid();
       this.#inputs.push({ end: "cancel" });
       this.settle(now());
     }
@@ -219,9 +234,17 @@ class Parts implements Machine<unknown> {
       return before;
     const kind = KINDS.indexOf(String(type).startsWith("reasoning") ? "reasoning" : "output");
     const template = { part: "id" in part ? { type, id } : { type }, field, kind };
+    this.#endSaid();
     this.#inputs.push({ mark: { template }, hurry: false });
     this.#entering = template;
     return template;
+  }
+
+  /** What comes now is other text, or none. */
+  #endSaid(): void {
+    if (this.#said === undefined) return;
+    this.#inputs.push({ mark: { part: this.#said }, hurry: false });
+    this.#said = undefined;
   }
 
   /** Says whether there was room. */

@@ -9,6 +9,8 @@ export interface Source {
   next(): Promise<IteratorResult<unknown>>;
   /** Ends a read that is under way, too, as far as the source lets us. */
   close(reason: unknown): unknown;
+  /** Aborted by whoever ends the stream from outside; a source that fails may abort it, too. */
+  readonly stopped?: AbortSignal;
 }
 
 /** What a source is, and its items. */
@@ -90,14 +92,15 @@ function refuse(value: unknown): void {
   }
   if (!isIterable(value) && !isWeb(value)) {
     const hint =
-      typeof value === "object" &&
-      value !== null &&
-      ("choices" in value || "content" in value || "candidates" in value)
+      typeof value === "object" && value !== null && ANSWERS.some((member) => member in value)
         ? " but a finished answer: ask for a stream"
         : ": give a ReadableStream, a Node Readable or an iterable";
     throw new TypeError(`${named} is no stream${hint}`);
   }
 }
+
+/** What finished answers have their text in. */
+const ANSWERS = ["choices", "output", "content", "candidates"];
 
 /** Whether this member, and not the value itself, is what can be read. */
 function open_(value: object, member: string): boolean {
@@ -200,10 +203,12 @@ function ofNode(stream: Readable): Source {
 function ofSdk(stream: SdkStream): Source {
   const source = ofAsync(stream[Symbol.asyncIterator]());
   return {
+    stopped: stream.controller.signal,
     next: () => source.next(),
     close(reason) {
-      // Its generator waits for the network, and hears nothing else meanwhile.
-      stream.controller.abort(reason);
+      // Its generator waits for the network, and hears nothing else meanwhile. A reason of our own
+      // would come back as its error.
+      stream.controller.abort();
       return source.close(reason);
     },
   };
