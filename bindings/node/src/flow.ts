@@ -136,17 +136,16 @@ export class Flow<T> {
 
   readonly #abort = (): void => {
     const reason: unknown = this.#signal?.reason;
-    if (this.#over) return;
-    this.#dropWith(reason);
-    this.#closing ??= this.#closeSource(reason);
+    if (!this.#over) this.#drop(reason);
   };
 
-  /** Ends with this error, without what is queued. */
-  #dropWith(error: unknown): void {
+  /** Whoever aborts does not want what is queued. */
+  #drop(reason: unknown): void {
     this.#machine.cancel("drop");
-    this.#failed = { error };
+    this.#failed = { error: reason };
     this.#end();
     this.#serve();
+    this.#closing ??= this.#closeSource(reason);
   }
 
   /** The source was stopped: nobody wants the rest, but its end is no error. */
@@ -280,13 +279,8 @@ export class Flow<T> {
   readonly #onError = (error: unknown): void => {
     this.#reading = false;
     if (this.#over || this.#sourceEnded) return;
-    if ((error as Error | undefined)?.name !== "AbortError") {
-      this.fail(error);
-      return;
-    }
-    // Whoever aborts a request does not want what came of it.
-    this.#sourceEnded = this.#sourceDone = true;
-    this.#dropWith(error);
+    if (isAbort(error)) this.#drop(error);
+    else this.fail(error);
   };
 
   #take(item: unknown): void {
@@ -383,6 +377,14 @@ export class Flow<T> {
       process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
     }
   }
+}
+
+/**
+ * Whether somebody has aborted the source, as by the signal that `fetch` was given. What Node's streams
+ * call so, where a connection breaks, is no `DOMException`.
+ */
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
 }
 
 /** Waits for a source that closes, but not for one that does not. */

@@ -45,8 +45,8 @@ export type AnySource = Response | ReadableStream | Readable | Items<unknown>;
  *
  * Throws `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while it
  * is read the source's own error, `TooLarge` or another `ProviderError`, each after all text that had
- * arrived before it, and `ReasoningBudgetExceeded` beyond `maxReasoningTokens`. After an `AbortError`
- * of its source nobody wants that text: it is dropped.
+ * arrived before it, and `ReasoningBudgetExceeded` beyond `maxReasoningTokens`. Where somebody
+ * has aborted the source (the signal of its `fetch`), what is queued is dropped, as with `signal`.
  */
 export function wrap(source: Response, options?: Options): Response & Told;
 export function wrap<T>(source: ReadableStream<T>, options?: Options): ReadableStream<T> & Told;

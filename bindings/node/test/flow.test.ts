@@ -809,3 +809,43 @@ async function* thenEnds<T>(items: Iterable<T>): AsyncGenerator<T, void> {
   }
   await settle();
 }
+
+test("a connection that breaks loses no text, though Node calls that an AbortError", async () => {
+  const readable = new Readable({ read() {} });
+  const slow: Options = { maxDelay: 10_000, firstHold: 0 };
+  const stream = pieces(Readable.toWeb(readable) as ReadableStream, slow);
+  for (const chunk of wire()) readable.push(chunk);
+  let text = "";
+  await assert.rejects(
+    async () => {
+      for await (const piece of stream) {
+        text += piece.text;
+        // Most of it is queued now.
+        readable.destroy();
+      }
+    },
+    { name: "AbortError" },
+  );
+  assert.equal(text, TEXTS.join(""));
+});
+
+test("who aborts a fetch gets nothing of what is queued", async () => {
+  const abort = new AbortController();
+  const body = new ReadableStream({
+    start(controller) {
+      for (const chunk of wire()) controller.enqueue(bytes(chunk));
+      abort.signal.addEventListener("abort", () => controller.error(abort.signal.reason));
+    },
+  });
+  let text = "";
+  await assert.rejects(
+    async () => {
+      for await (const piece of pieces(body, { maxDelay: 10_000, firstHold: 0 })) {
+        text += piece.text;
+        abort.abort();
+      }
+    },
+    { name: "AbortError" },
+  );
+  assert.ok(text.length < TEXTS.join("").length, text);
+});
