@@ -24,9 +24,6 @@ export class ProviderError extends DeclusterError {}
 /** An option that does not exist, or a value out of its bounds. */
 export class ConfigError extends CallerError {}
 
-/** A stream was used as it cannot be. It goes on. */
-export class Misuse extends CallerError {}
-
 /** The queue would exceed `maxQueueBytes`; nothing was taken in. Poll first. */
 export class Full extends CallerError {}
 

@@ -12,7 +12,7 @@ import type { Source } from "./source.js";
 /** How long closing a stream waits for its source, in milliseconds: it returns within 100. */
 const CLOSE_WITHIN = 80;
 /** Items that a source may have at hand before timers and others get their turn: a burst, not more. */
-const BREATH = 64;
+export const BREATH = 64;
 
 interface Waiter<T> {
   resolve(result: IteratorResult<T, undefined>): void;
@@ -32,6 +32,8 @@ export class Flow<T> {
   /** A read is under way, or will be. */
   #reading = false;
   #items = 0;
+  /** When the items of this turn arrived, as long as it lasts. */
+  #turn: number | undefined;
   /** No item is taken any more. */
   #sourceEnded = false;
   /** The source itself said that it is at its end, or failed: there is nothing to close. */
@@ -76,10 +78,9 @@ export class Flow<T> {
     });
   }
 
-  /** Takes in an item, where items are pushed; says whether more is wanted. */
+  /** Takes in an item, where items are pushed; says whether more is wanted now. */
   push(item: unknown): boolean {
     this.#take(item);
-    this.#serve();
     return this.#wantsInput();
   }
 
@@ -111,6 +112,7 @@ export class Flow<T> {
       this.#failed = undefined;
       this.#machine.cancel("drop");
       this.#end();
+      this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
     return this.#closing;
@@ -122,6 +124,7 @@ export class Flow<T> {
     this.#machine.cancel("drop");
     this.#failed = { error: reason };
     this.#end();
+    this.#serve();
     this.#closing ??= this.#closeSource(reason);
   };
 
@@ -215,7 +218,6 @@ export class Flow<T> {
       return;
     }
     this.#take(result.value);
-    this.#serve();
     this.#resume();
   };
 
@@ -226,14 +228,38 @@ export class Flow<T> {
 
   #take(item: unknown): void {
     try {
-      this.#machine.push(now(), item);
+      // A burst comes item by item within one turn, and is looked at once.
+      if (this.#turn === undefined) {
+        this.#turn = now();
+        process.nextTick(this.#settle);
+      }
+      this.#machine.push(this.#turn, item);
     } catch (error) {
-      this.#closing ??= this.#closeSource(error);
-      this.#failWith(error);
+      this.#refused(error);
       return;
     }
     // So that the provider stops, and its bill with it.
     if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+  }
+
+  /** Does what is to be done once a turn's items are in. */
+  readonly #settle = (): void => {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (this.#over || turn === undefined) return;
+    try {
+      this.#machine.settle(turn);
+    } catch (error) {
+      this.#refused(error);
+    }
+    this.#serve();
+    this.#resume();
+  };
+
+  /** An item is none, or does not fit. */
+  #refused(error: unknown): void {
+    this.#closing ??= this.#closeSource(error);
+    this.#failWith(error);
   }
 
   #failWith(error: unknown): void {
@@ -263,7 +289,6 @@ export class Flow<T> {
     this.#machine.free();
     if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
     this.onOver?.();
-    this.#serve();
   }
 
   async #closeSource(reason: unknown): Promise<void> {

@@ -21,7 +21,6 @@ export {
   Finished,
   Full,
   LibraryError,
-  Misuse,
   ProviderError,
   ReasoningBudgetExceeded,
   TooLarge,

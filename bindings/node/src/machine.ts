@@ -4,6 +4,8 @@
 export interface Machine<T> {
   /** Takes in one item of the source. Throws for what is none; what ends the stream it keeps to itself. */
   push(now: number, item: unknown): void;
+  /** All items of this turn are in. */
+  settle(now: number): void;
   /** The source ended. */
   finish(now: number): void;
   /** Does what is to be done now; see `Next`. */

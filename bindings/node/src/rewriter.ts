@@ -27,6 +27,7 @@ import { Queue } from "./queue.js";
 import { refusal } from "./refusal.js";
 import type { Settings } from "./settings.js";
 import { readStats, type Stats } from "./stats.js";
+import type { Watch } from "./watch.js";
 
 /** How the items of a source stand to the stream's bytes; `text` are bare texts, of no provider. */
 export type Framing = "lines" | "bytes" | "text";
@@ -39,6 +40,8 @@ export interface How {
   framing: Framing | undefined;
   dialect: Dialect | undefined;
   settings: Settings;
+  /** Who warns of it. */
+  watch: Watch | undefined;
 }
 
 /** What kind of items a source gives. */
@@ -49,6 +52,7 @@ export class Rewriter implements Machine<unknown> {
   readonly #mode: Mode;
   readonly #framing: Framing | undefined;
   #kind: Kind | undefined;
+  readonly #watch: Watch | undefined;
   readonly #halves = new Halves();
   readonly #ready = new Queue<unknown>();
   /** What the stream's lines are cut into, once it is known that it comes in lines. */
@@ -66,7 +70,7 @@ export class Rewriter implements Machine<unknown> {
   /** What was known when the handle was freed. */
   #last: { stats: Stats; fields: Fields } | undefined;
 
-  constructor(now: number, { mode, framing, dialect, settings }: How) {
+  constructor(now: number, { mode, framing, dialect, settings, watch }: How) {
     const number = dialect === undefined ? 0 : DIALECTS.indexOf(dialect);
     if (number < 0) {
       const known = DIALECTS.slice(1).join(", ");
@@ -80,6 +84,7 @@ export class Rewriter implements Machine<unknown> {
     this.#framingKnown = framing === "bytes" || mode !== "stream";
     // Bare texts come out as texts, and every character stays.
     const isText = framing === "text";
+    this.#watch = isText ? undefined : watch;
     const as = isText && mode === "stream" ? MODE.PIECES : MODES[mode];
     const all: Settings = isText ? { ...settings, thinkTags: "off" } : settings;
     this.#handle = withConfig(all, (config) => {
@@ -94,6 +99,10 @@ export class Rewriter implements Machine<unknown> {
     else if (item instanceof Uint8Array) this.#pushBytes(now, item);
     else if (item instanceof ArrayBuffer) this.#pushBytes(now, new Uint8Array(item));
     else this.#pushEvent(now, item);
+  }
+
+  settle(): void {
+    // Each item goes in at once: only the library knows what is in it.
   }
 
   finish(now: number): void {
@@ -119,6 +128,7 @@ export class Rewriter implements Machine<unknown> {
           return Next.WAIT;
         case OUTPUT.FINISHED:
           if (this.#lines?.finish(this.#ready)) return Next.READY;
+          this.#watch?.end(this);
           return Next.FINISHED;
         default:
           this.#give(out[AT.TYPE]!);
@@ -128,6 +138,7 @@ export class Rewriter implements Machine<unknown> {
   }
 
   take(): unknown {
+    this.#watch?.look(this);
     return this.#ready.shift();
   }
 

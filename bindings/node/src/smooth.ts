@@ -4,7 +4,7 @@ import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import { Halves } from "./halves.js";
 import { type Machine, Next } from "./machine.js";
-import { CANCEL, OUTPUT, STATUS } from "./names.js";
+import { CANCEL, KINDS, OUTPUT, STATUS } from "./names.js";
 import {
   AT,
   encode,
@@ -64,6 +64,8 @@ type Part = Record<string, unknown>;
 interface Template {
   part: Part;
   field: string;
+  /** What they are for the engine. */
+  kind: number;
 }
 
 function open(settings: Settings): Parts {
@@ -78,7 +80,10 @@ class Parts implements Machine<unknown> {
   #handle: Handle;
   readonly isFaulty = false;
   at = 0;
-  readonly #ready = new Queue<unknown>();
+  /** What the last poll found. */
+  #found: unknown;
+  /** The texts of this turn: a burst is one delta. */
+  #text = "";
   /** For each mark under way: a part that is no plain text, or what texts look like from there. */
   readonly #marks = new Queue<{ part?: unknown; template?: Template }>();
   /** What the texts that go in look like. */
@@ -99,23 +104,27 @@ class Parts implements Machine<unknown> {
       this.#mark(now, { part }, hurries(part));
       return;
     }
-    const text = part[field] as string;
-    const plain = isPlain(part, field);
     this.#enter(now, part, field);
-    const whole = this.#halves.join(text);
-    if (!isWellFormed(whole)) {
-      // Half a character within a text has no UTF-8: it passes as it is.
-      this.#mark(now, { part: { ...part, [field]: whole } }, false);
-      return;
-    }
-    if (whole) {
-      const kind = String(part.type).startsWith("reasoning") ? 0 : 1;
-      const { bytes, length } = encode(whole);
-      this.#check(native().engine_push(this.#handle, now, kind, 0, bytes, length, 0));
-    }
-    if (!plain) {
+    this.#text += part[field] as string;
+    if (this.#text.length > TURN_MAX) this.settle(now);
+    if (!isPlain(part, field)) {
       this.#endText(now);
       this.#mark(now, { part: { ...part, [field]: "" } }, false);
+    }
+  }
+
+  settle(now: number): void {
+    if (this.#text === "") return;
+    const { part, field, kind } = this.#entering!;
+    const text = this.#halves.join(this.#text);
+    // Also if it is refused: it would be again.
+    this.#text = "";
+    if (!isWellFormed(text)) {
+      // Half a character within a text has no UTF-8: it passes as it is.
+      this.#mark(now, { part: { ...part, [field]: text } }, false);
+    } else if (text) {
+      const { bytes, length } = encode(text);
+      this.#check(native().engine_push(this.#handle, now, kind, 0, bytes, length, 0));
     }
   }
 
@@ -125,7 +134,7 @@ class Parts implements Machine<unknown> {
   }
 
   poll(now: number): Next {
-    if (this.#ready.length > 0) return Next.READY;
+    this.settle(now);
     for (;;) {
       this.#check(native().engine_poll(this.#handle, now, out, OUTPUT_SIZE));
       switch (out[AT.TYPE]) {
@@ -136,7 +145,7 @@ class Parts implements Machine<unknown> {
           return Next.FINISHED;
         case OUTPUT.PIECE: {
           const { part, field } = this.#leaving!;
-          this.#ready.push({ ...part, [field]: outText() });
+          this.#found = { ...part, [field]: outText() };
           return Next.READY;
         }
         case OUTPUT.MARK: {
@@ -145,7 +154,7 @@ class Parts implements Machine<unknown> {
             this.#leaving = template;
             continue;
           }
-          this.#ready.push(part);
+          this.#found = part;
           return Next.READY;
         }
         default:
@@ -155,7 +164,7 @@ class Parts implements Machine<unknown> {
   }
 
   take(): unknown {
-    return this.#ready.shift();
+    return this.#found;
   }
 
   wantsInput(): boolean {
@@ -163,11 +172,13 @@ class Parts implements Machine<unknown> {
   }
 
   flush(): void {
+    this.settle(now());
     this.#check(native().engine_flush(this.#handle));
   }
 
   cancel(how: "flush" | "drop"): void {
-    if (how === "drop") this.#ready.clear();
+    if (how === "drop") this.#text = "";
+    else this.#endText(now());
     this.#check(native().engine_cancel(this.#handle, CANCEL[how]));
   }
 
@@ -195,13 +206,15 @@ class Parts implements Machine<unknown> {
     this.#endText(now);
     const plain: Part = { type: part.type };
     if ("id" in part) plain.id = part.id;
-    this.#entering = { part: plain, field };
+    const kind = KINDS.indexOf(String(part.type).startsWith("reasoning") ? "reasoning" : "output");
+    this.#entering = { part: plain, field, kind };
     this.#mark(now, { template: this.#entering }, false);
   }
 
   /** What comes now is other text, or none. */
   #endText(now: number): void {
     if (this.#entering === undefined) return;
+    this.settle(now);
     const half = this.#halves.rest();
     if (half) {
       const { part, field } = this.#entering;
@@ -238,6 +251,8 @@ function hurries({ type }: Part): boolean {
   return typeof type === "string" && (type.startsWith("tool-") || ENDS.has(type));
 }
 
+/** UTF-16 units that may wait for the end of a turn: so many that joining more would gain nothing. */
+const TURN_MAX = 4096;
 const TEXTS: ReadonlySet<unknown> = new Set(["text-delta", "reasoning-delta", "reasoning"]);
 const FIELDS = ["text", "textDelta", "delta"];
 const ENDS: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 /** A transform of streams of the web: `body.pipeThrough(new DeclusterStream())`. */
 
-import type { Flow } from "./flow.js";
+import { BREATH, type Flow } from "./flow.js";
 import { lazyStream } from "./stream.js";
 import { Known } from "./told.js";
 import { type Options, start } from "./verbs.js";
@@ -13,6 +13,7 @@ export interface Pair<In, Out> {
 
 /** Makes the two ends of a flow that items are written into. */
 export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): Pair<In, Out> {
+  let items = 0;
   let room: Promise<void> | undefined;
   let enter: (() => void) | undefined;
   flow.onRoom = () => {
@@ -29,7 +30,11 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
       };
     },
     write(item) {
-      if (flow.push(item)) return undefined;
+      items += 1;
+      if (flow.push(item)) {
+        // Whoever always has something to write would let no timer ring.
+        return items % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
+      }
       room ??= new Promise((resolve) => {
         enter = resolve;
       });

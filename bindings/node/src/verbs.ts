@@ -11,6 +11,7 @@ import type { Settings } from "./settings.js";
 import { isResponse, type Opened, open, type SdkStream, type Source } from "./source.js";
 import { nodeStream, Stream, sdkStream, webStream } from "./stream.js";
 import { Known, type Told, tell } from "./told.js";
+import { Watch } from "./watch.js";
 
 /** What the verbs take besides their source: all parameters, and these. */
 export interface Options extends Settings {
@@ -80,7 +81,9 @@ export function pieces(
   source: AnySource,
   { events, ...options }: Options & { events?: boolean | undefined } = {},
 ): Stream<Piece | Event> {
-  const { rewriter, flow } = start(open(source), events ? "pieces+events" : "pieces", options);
+  const watch = new Watch("nothing of it is known", events === true);
+  const mode = events ? "pieces+events" : "pieces";
+  const { rewriter, flow } = start(open(source), mode, options, watch);
   return new Stream(rewriter, flow as Flow<Piece | Event>);
 }
 
@@ -108,13 +111,7 @@ export function blocks(
  * part of the answer: loop over `pieces` to have it.
  */
 export async function collect(source: AnySource, options: Options = {}): Promise<Answer> {
-  const unpaced: Options = {
-    ...options,
-    unit: "word",
-    pace: "off",
-    segment: "off",
-    maxChoices: 4096,
-  };
+  const unpaced: Options = { ...options, ...UNPACED };
   const { rewriter, flow } = start(open(source), "pieces+events", unpaced);
   return collectFrom(new Stream(rewriter, flow as Flow<Piece | Event>), rewriter);
 }
@@ -144,6 +141,7 @@ export function start(
   opened: Opened | undefined,
   mode: Mode,
   { signal, framing, dialect, ...settings }: Options,
+  watch = mode === "stream" ? new Watch("it passes as it is, unpaced", true) : undefined,
 ): { rewriter: Rewriter; flow: Flow<unknown> } {
   if (signal != null && typeof signal.addEventListener !== "function") {
     throw new TypeError("signal is an AbortSignal");
@@ -153,7 +151,8 @@ export function start(
       throw new ConfigError(`${name} is for pace: "fixed"; a limit for any pace is maxRate`);
     }
   }
-  const how = { mode, framing: framing ?? undefined, dialect: dialect ?? undefined, settings };
+  const said = { framing: framing ?? undefined, dialect: dialect ?? undefined };
+  const how = { mode, ...said, settings, watch };
   const rewriter = new Rewriter(now(), how);
   const source: Source | undefined = opened?.source;
   return { rewriter, flow: new Flow<unknown>(rewriter, source, signal ?? undefined) };
@@ -168,6 +167,9 @@ function isByteStream(stream: ReadableStream<unknown>): boolean {
     return false;
   }
 }
+
+/** Settings with which nothing waits, and nothing but what the provider sent can be too much. */
+const UNPACED = { unit: "block", pace: "off", segment: "semantic", maxChoices: 4096 } as const;
 
 /** Content types of streams that are told apart line by line. */
 const STREAMS: ReadonlySet<string> = new Set([
