@@ -25,7 +25,6 @@ export const {
   Full,
   LibraryError,
   Mark,
-  Misuse,
   NEED_INPUT,
   Piece,
   ProviderError,
