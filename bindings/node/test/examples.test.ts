@@ -19,6 +19,7 @@ import {
   REFUSAL,
   REFUSED,
   type Script,
+  soon,
   start,
   texts,
   WHY,
@@ -27,8 +28,6 @@ import {
 const EXAMPLES = new URL("../examples/", import.meta.url);
 /** Where nobody listens: the port is one that no server may take. */
 const NOWHERE = "http://127.0.0.1:1";
-/** Milliseconds within which whoever leaves is noticed. */
-const SOON = 1000;
 
 before(() => {
   // The examples import the package by its name.
@@ -380,17 +379,4 @@ async function post(environment: Record<string, string>, more: RequestInit = {})
   const { POST } = await route();
   const body = JSON.stringify({ model: "m", stream: true });
   return await POST(new Request("http://localhost/api/chat", { method: "POST", body, ...more }));
-}
-
-/** What is to be here soon. */
-async function soon<T>(what: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not within ${SOON} ms`)), SOON);
-  });
-  try {
-    return await Promise.race([what, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -138,3 +138,19 @@ export function payloads(stream: string): Payload[] {
     .filter((data) => data !== "[DONE]")
     .map((data) => JSON.parse(data) as Payload);
 }
+
+/** Milliseconds within which whoever leaves is noticed. */
+const SOON = 1000;
+
+/** What is to be here soon. */
+export async function soon<T>(what: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${SOON} ms`)), SOON);
+  });
+  try {
+    return await Promise.race([what, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
