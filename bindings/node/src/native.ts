@@ -24,7 +24,7 @@ const TEXT = "str";
 const STATUS_ = "int32_t";
 
 /** Of each function what it returns and what it takes. */
-const FUNCTIONS = {
+export const FUNCTIONS = {
   abi_version: [U32, []],
   version: [TEXT, []],
   copy: [STATUS_, [U64, SIZE, POINTER, SIZE]],
