@@ -164,9 +164,12 @@ class Player {
     }
   }
 
+  #told: Error | undefined;
+
   #fault(now: number): void {
-    const fault = this.#rewriter!.takeFault();
-    if (fault === undefined) return;
+    const { fault } = this.#rewriter!;
+    if (fault === undefined || fault === this.#told) return;
+    this.#told = fault;
     let name = "too_many_choices";
     if (fault instanceof TooLarge) name = "too_large";
     if (fault instanceof ReasoningBudgetExceeded) name = "reasoning_budget_exceeded";
