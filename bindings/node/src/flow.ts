@@ -373,6 +373,8 @@ export class Flow<T> {
     try {
       await this.#source.close(reason);
     } catch (error) {
+      // `fetch` was given the same signal, and has ended it.
+      if (error === reason) return;
       // The stream itself is complete: a source that fails to close loses nothing of it.
       process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
     }

@@ -117,7 +117,7 @@ console.log(found.join(""), tokens, found[0]?.kind, (await response.text()).incl
 test("the packed tarball", { skip }, async (t) => {
   const packed = await pack();
 
-  await t.test("holds the compiled sources, their types, the library and the licences", () => {
+  await t.test("holds what was compiled, the library, the examples and the licences", () => {
     const paths = packed.files.map(({ path }) => path);
     assert.equal(packed.filename, "decluster-0.1.0.tgz");
     for (const path of [
@@ -125,6 +125,8 @@ test("the packed tarball", { skip }, async (t) => {
       "dist/index.js",
       "dist/index.d.ts",
       "dist/edge.js",
+      "README.md",
+      "examples/next/app/api/chat/route.ts",
       "LICENSE-MIT",
       "LICENSE-APACHE",
       `lib/${targetName()}/${fileName()}`,
@@ -132,10 +134,11 @@ test("the packed tarball", { skip }, async (t) => {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
     const others = paths.filter(
-      (path) => !/^(dist|lib)\/|^(package\.json|README\.md|LICENSE-)/.test(path),
+      (path) => !/^(dist|lib|examples)\/|^(package\.json|README\.md|LICENSE-)/.test(path),
     );
     assert.deepEqual(others, []);
-    assert.ok(paths.every((path) => !/\.test\.|\.ts$(?<!\.d\.ts)|\.map$/.test(path)));
+    const compiled = paths.filter((path) => !path.startsWith("examples/"));
+    assert.ok(compiled.every((path) => !/\.test\.|\.ts$(?<!\.d\.ts)|\.map$/.test(path)));
     assert.equal(paths.filter((path) => path.startsWith("lib/")).length, 1);
   });
 
