@@ -151,6 +151,11 @@ export class Flow<T> {
   /** The source was stopped: nobody wants the rest, but its end is no error. */
   readonly #stop = (): void => {
     if (this.#over || this.#failed !== undefined) return;
+    if (this.#signal?.aborted) {
+      // The same signal stops both; whoever gave it to us as well wants its reason.
+      this.#abort();
+      return;
+    }
     if (!this.#reading) {
       void this.close();
       return;

@@ -8,7 +8,7 @@
 import { createRequire } from "node:module";
 import { endianness } from "node:os";
 import { LibraryError } from "./errors.js";
-import { findLibrary } from "./library.js";
+import { findLibrary, moduleUrl } from "./library.js";
 import { ABI_VERSION, STATUS } from "./names.js";
 
 /** A handle of the library; 0 is none. */
@@ -103,8 +103,6 @@ interface Koffi {
   decode(address: number, type: string, length: number): unknown;
 }
 
-/** Under this name tools that collect what a program needs find koffi. */
-const require = createRequire(import.meta.url);
 let koffi: Koffi | undefined;
 let loaded: Native | undefined;
 
@@ -124,7 +122,15 @@ function load(): Native {
   const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
   let library: ReturnType<Koffi["load"]>;
   try {
+    // Under this name tools that collect what a program needs find koffi.
+    const require = createRequire(moduleUrl());
     koffi = require("koffi") as Koffi;
+  } catch (error) {
+    throw new LibraryError(`koffi, which loads ${file}, is not to be had: ${reason(error)}`, {
+      cause: error,
+    });
+  }
+  try {
     library = koffi.load(file);
   } catch (error) {
     throw new LibraryError(`${file} cannot be loaded: ${reason(error)}`, { cause: error });

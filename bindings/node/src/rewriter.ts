@@ -63,6 +63,7 @@ export class Rewriter implements Machine<unknown> {
   /** Events that were pushed and may still come out, by their numbers. */
   readonly #events = new Map<number, unknown>();
   #pushed = 0;
+  #isDropped = false;
   #done = 0;
   fault: Error | undefined;
   at = 0;
@@ -150,7 +151,10 @@ export class Rewriter implements Machine<unknown> {
   }
 
   cancel(how: "flush" | "drop"): void {
-    if (how === "drop") this.#ready.clear();
+    if (how === "drop") {
+      this.#ready.clear();
+      this.#isDropped = true;
+    }
     this.#watch?.cut();
     this.#check(native().rewriter_cancel(this.#handle, CANCEL[how]));
   }
@@ -173,7 +177,9 @@ export class Rewriter implements Machine<unknown> {
     if (this.#last !== undefined) return this.#last.fields;
     const json = given((pointer, size) => native().rewriter_answer(this.#handle, pointer, size));
     if (typeof json === "number") throw refusal(json, native().rewriter_error(this.#handle));
-    return readFields(json);
+    const fields = readFields(json);
+    // What was read ahead does not say how the stream ended for whoever left it.
+    return this.#isDropped ? { ...fields, verdict: null, reason: LEFT } : fields;
   }
 
   /** Whether bare texts come, of which nothing is known. */
@@ -333,6 +339,7 @@ function gave(item: unknown, what: string): TypeError {
   return new TypeError(`the source gave ${kind}; ${what}`);
 }
 
+const LEFT = "the reader left before the end";
 const KNOWN = "lines or chunks are strings or Uint8Arrays, events are objects or [name, object]";
 const CONFLICT = "unit = whole is for blocks(), which gives whole blocks";
 const NAMES: Record<Kind, string> = { text: "strings", bytes: "bytes", events: "events" };

@@ -849,3 +849,10 @@ test("who aborts a fetch gets nothing of what is queued", async () => {
   );
   assert.ok(text.length < TEXTS.join("").length, text);
 });
+
+test("how the provider ended is no verdict for who left before", async () => {
+  const stream = pieces([...wire(), "data: [DONE]\n\n"], { maxDelay: 10_000, firstHold: 0 });
+  for await (const _ of stream) break;
+  assert.equal(stream.verdict, null);
+  assert.match(stream.reason!, /the reader left/);
+});

@@ -422,6 +422,28 @@ describe("what ends early", LIMIT, () => {
     assert.equal(await exchange.cut, true);
   });
 
+  test("rejects with the reason of a signal that the request has as well", async () => {
+    const exchange = server.answer(STREAMS.find(({ dialect }) => dialect === "openai-chat")!.body);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const stream = await direct.openai.chat.completions.create(
+      { model: "m", messages: [], stream: true },
+      { signal },
+    );
+    // All of it comes: its source can tell of nothing more.
+    assert.equal(await exchange.cut, false);
+    const reason = new Error("the reader left");
+    await assert.rejects(
+      async () => {
+        for await (const _ of wrap(stream, { ...SLOWLY, signal })) {
+          await new Promise((resolve) => setImmediate(resolve));
+          abort.abort(reason);
+        }
+      },
+      (error) => error === reason,
+    );
+  });
+
   test("rejects as @google/genai does when the request's signal aborts", async () => {
     const exchange = server.answer((response) => response.write(GEMINI));
     const abort = new AbortController();
