@@ -97,14 +97,14 @@ pub(crate) struct Run {
 /// A time on the deadline clock, which stands still while the consumer is away: without the time for which it has.
 /// So an absence moves all of them at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Due(u64);
+pub(crate) struct Due(u64);
 
 impl Due {
-    fn of(at: Nanos, away: Nanos) -> Self {
+    pub(crate) fn of(at: Nanos, away: Nanos) -> Self {
         Self(at.0.wrapping_sub(away.0))
     }
 
-    fn at(self, away: Nanos) -> Nanos {
+    pub(crate) fn at(self, away: Nanos) -> Nanos {
         Nanos(self.0.wrapping_add(away.0))
     }
 }
