@@ -268,11 +268,20 @@ export class Flow<T> {
   readonly #onItem = (result: IteratorResult<unknown>): void => {
     this.#reading = false;
     if (this.#over) return;
-    if (result.done) {
+    let done: boolean | undefined;
+    let value: unknown;
+    try {
+      ({ done = false, value } = result);
+    } catch (error) {
+      // It is no result at all, or throws when it is looked at.
+      this.#onError(error);
+      return;
+    }
+    if (done) {
       this.finish();
       return;
     }
-    this.#take(result.value);
+    this.#take(value);
     this.#resume();
   };
 

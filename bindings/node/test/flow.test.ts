@@ -334,6 +334,29 @@ test("a next() that throws instead of rejecting is an error of the source", asyn
   await assert.rejects(pieces(source as never).next(), /not even a promise/);
 });
 
+test("a result of next() that is none is an error of the source", async () => {
+  const throwing = {
+    get value(): never {
+      throw new Error("no value either");
+    },
+  };
+  for (const [result, says] of [
+    [undefined, /undefined/],
+    [null, /null/],
+    [throwing, /no value either/],
+  ] as const) {
+    const next = () => result as never;
+    for (const source of [
+      { [Symbol.asyncIterator]: () => ({ next }) },
+      { [Symbol.iterator]: () => ({ next }) },
+    ]) {
+      const stream = pieces(source as Iterable<unknown>);
+      await assert.rejects(stream.next(), says);
+      assert.equal((await stream.next()).done, true);
+    }
+  }
+});
+
 /** A fault: text before it, then the error; the source is closed, and told why where it can be. */
 const faults: Record<string, { bad: string; options: Options; is: (error: unknown) => void }> = {
   "an event that is too large": {
