@@ -1,5 +1,6 @@
 /** A stream of a provider in the engine: what goes in, what comes out, what is known of it. */
 
+import { types } from "node:util";
 import { ProviderError, ReasoningBudgetExceeded } from "./errors.js";
 import { changed, dump } from "./events.js";
 import { type Fields, readFields } from "./fields.js";
@@ -95,8 +96,9 @@ export class Rewriter implements Machine<unknown> {
 
   push(now: number, item: unknown): void {
     if (typeof item === "string") this.#pushText(now, item);
-    else if (item instanceof Uint8Array) this.#pushBytes(now, item);
-    else if (item instanceof ArrayBuffer) this.#pushBytes(now, new Uint8Array(item));
+    // Each realm has classes of its own, as in test runners: `instanceof` knows but one.
+    else if (types.isUint8Array(item)) this.#pushBytes(now, item);
+    else if (types.isArrayBuffer(item)) this.#pushBytes(now, new Uint8Array(item));
     else this.#pushEvent(now, item);
   }
 
@@ -195,7 +197,7 @@ export class Rewriter implements Machine<unknown> {
 
   #pushBytes(now: number, item: Uint8Array): void {
     this.#is("bytes");
-    this.#pushItem(now, item, item.length);
+    this.#pushItem(now, item, lengthOf.call(item));
   }
 
   #pushItem(now: number, bytes: Uint8Array, length: number): void {
@@ -228,8 +230,9 @@ export class Rewriter implements Machine<unknown> {
   #pushEvent(now: number, item: unknown): void {
     const isPair = Array.isArray(item) && item.length === 2 && isName(item[0]);
     const event: unknown = isPair ? item[1] : item;
-    if (typeof event !== "object" || event === null || Array.isArray(event))
+    if (typeof event !== "object" || event === null || Array.isArray(event) || isMemory(event)) {
       throw gave(item, KNOWN);
+    }
     this.#is("events");
     if (this.#mode === "stream") this.#events.set(this.#pushed, item);
     this.#pushed += 1;
@@ -328,8 +331,21 @@ function isName(value: unknown): boolean {
   return typeof value === "string" || value === null || value === undefined;
 }
 
+/** Views and buffers that are no bytes to us: as events they would say nothing. */
+function isMemory(value: object): boolean {
+  return ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value);
+}
+
+/** The length that the memory has, whatever a subclass says. */
+const lengthOf = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype),
+  "length",
+)!.get as (this: Uint8Array) => number;
+
 function gave(item: unknown, what: string): TypeError {
-  const kind = item === null ? "null" : Array.isArray(item) ? "an array" : `a ${typeof item}`;
+  const type =
+    typeof item === "object" ? Object.prototype.toString.call(item).slice(8, -1) : typeof item;
+  const kind = item === null ? "null" : Array.isArray(item) ? "an array" : `a ${type}`;
   return new TypeError(`the source gave ${kind}; ${what}`);
 }
 

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { mock, test } from "node:test";
+import { runInNewContext } from "node:vm";
 import {
   blocks,
   ConfigError,
@@ -452,6 +453,9 @@ const wrong: [string, unknown[], Options, RegExp][] = [
   ["undefined", [sse("a"), undefined], {}, /gave a undefined|gave undefined/],
   ["a list", [[1, 2, 3]], {}, /gave an array; /],
   ["a function", [() => sse("a")], {}, /gave a function; /],
+  ["numbers of 16 bits", [new Uint16Array(8)], {}, /gave a Uint16Array; /],
+  ["a view", [new DataView(new ArrayBuffer(8))], {}, /gave a DataView; /],
+  ["memory that is shared", [new SharedArrayBuffer(8)], {}, /gave a SharedArrayBuffer; /],
   ["events where bytes are said to come", [event("a")], { framing: "bytes" }, /gives bytes/],
   ["events where lines are said to come", [event("a")], { framing: "lines" }, /gives lines/],
   ["bytes where texts are said to come", [bytes("a")], { framing: "text" }, /gives text/],
@@ -493,6 +497,26 @@ test("empty items are no text and no end", async () => {
   assert.equal((await all(pieces(texts, FAST))).join(""), TEXTS.join(""));
   const bare = TEXTS.flatMap((text) => ["", text]);
   assert.equal((await all(wrap(bare, { ...FAST, framing: "text" }))).join(""), TEXTS.join(""));
+});
+
+test("bytes of another realm are bytes", async () => {
+  const made = (text: string) => runInNewContext(`new Uint8Array([${bytes(text)}])`) as Uint8Array;
+  const views = wire().map(made);
+  assert.ok(!(views[0] instanceof Uint8Array));
+  assert.equal((await all(pieces(views, FAST))).join(""), TEXTS.join(""));
+  const buffers = views.map(({ buffer }) => buffer);
+  assert.equal((await all(pieces(buffers, FAST))).join(""), TEXTS.join(""));
+});
+
+test("of bytes no more is read than there are, whatever they say", async () => {
+  class Lying extends Uint8Array {
+    override get length(): number {
+      return 4096;
+    }
+  }
+  const chunk = new Lying(bytes(sse("a")).buffer);
+  const found = await all(wrap([chunk], { ...FAST, framing: "bytes" }));
+  assert.equal(Buffer.concat(found).toString(), sse("a"));
 });
 
 test("an empty source is at its end", async () => {
