@@ -53,6 +53,8 @@ export class Rewriter implements Machine<unknown> {
   readonly #mode: Mode;
   readonly #framing: Framing | undefined;
   #kind: Kind | undefined;
+  /** Whether bytes come as Buffers, which are texts where others are lists of numbers. */
+  #hasBuffers = false;
   readonly #watch: Watch | undefined;
   readonly #halves = new Halves();
   readonly #ready = new Queue<unknown>();
@@ -197,6 +199,7 @@ export class Rewriter implements Machine<unknown> {
 
   #pushBytes(now: number, item: Uint8Array): void {
     this.#is("bytes");
+    this.#hasBuffers = Buffer.isBuffer(item);
     this.#pushItem(now, item, lengthOf.call(item));
   }
 
@@ -267,7 +270,8 @@ export class Rewriter implements Machine<unknown> {
     switch (type) {
       case OUTPUT.BYTES:
         if (this.#kind !== "text") {
-          const bytes = outBytes();
+          const own = outBytes();
+          const bytes = this.#hasBuffers ? Buffer.from(own.buffer) : own;
           if (this.#lines === undefined) ready.push(bytes);
           else this.#lines.cutBytes(bytes, ready);
         } else if (this.#lines === undefined) {

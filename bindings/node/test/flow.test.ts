@@ -508,6 +508,18 @@ test("bytes of another realm are bytes", async () => {
   assert.equal((await all(pieces(buffers, FAST))).join(""), TEXTS.join(""));
 });
 
+test("Buffers come back as Buffers, whole and in lines", async () => {
+  const lines = wire().flatMap((text) => text.split("\n").slice(0, 2));
+  for (const items of [wire(), lines, lines.map((line) => `${line}\n`)]) {
+    const buffers = items.map((text) => Buffer.from(text));
+    const found = await all(wrap(buffers, FAST));
+    assert.ok(found.every(Buffer.isBuffer));
+    assert.equal(said(found.join("\n")), TEXTS.join(""));
+    const views = await all(wrap(items.map(bytes), FAST));
+    assert.ok(!views.some(Buffer.isBuffer));
+  }
+});
+
 test("of bytes no more is read than there are, whatever they say", async () => {
   class Lying extends Uint8Array {
     override get length(): number {
