@@ -325,6 +325,8 @@ export class Flow<T> {
 
   /** An item is none, or does not fit. */
   #refused(error: unknown): void {
+    // An event whose getter closes the stream comes too late, and is no error.
+    if (this.#over) return;
     this.#closing ??= this.#closeSource(error);
     this.#failWith(error);
   }

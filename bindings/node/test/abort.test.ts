@@ -12,6 +12,7 @@ import {
   DeclusterStream,
   type Options,
   pieces,
+  type Stream,
   smoothStream,
   wrap,
 } from "../src/index.js";
@@ -592,6 +593,27 @@ test("one signal for fetch and for wrap ends both, without a warning", async () 
   await settle();
   process.off("warning", onWarning);
   assert.deepEqual(warnings, []);
+});
+
+test("an event that ends its own stream while it is read ends it as anybody does", async () => {
+  const reason = new Error("enough");
+  for (const how of ["close", "abort"] as const) {
+    const before = handles();
+    const controller = new AbortController();
+    const ending = {
+      get choices(): unknown {
+        if (how === "close") void stream.close();
+        else controller.abort(reason);
+        return [];
+      },
+    };
+    const source = new Hanging([ending]);
+    const stream: Stream<object> = wrap(source, { signal: controller.signal });
+    if (how === "abort") await assert.rejects(stream.next(), (error) => error === reason);
+    assert.deepEqual(await stream.next(), { done: true, value: undefined });
+    assert.ok(source.isClosed);
+    assert.equal(handles(), before);
+  }
 });
 
 test("closing before anything was read leaves nothing, and the stream is at its end", async () => {
