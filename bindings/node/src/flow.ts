@@ -17,6 +17,8 @@ export const BREATH = 64;
 interface Waiter<T> {
   resolve(result: IteratorResult<T, undefined>): void;
   reject(error: unknown): void;
+  /** What must not be collected before: a stream that nobody holds is closed. */
+  readonly holds: object | undefined;
 }
 
 export class Flow<T> {
@@ -68,8 +70,8 @@ export class Flow<T> {
     if (this.#closedFor !== undefined) call(this.#closedFor.reason);
   }
 
-  /** The next item, once it is due. Several may wait; they are served in order. */
-  next(): Promise<IteratorResult<T, undefined>> {
+  /** The next item, once it is due. Several may wait; they are served in order. Until then holds `holds`. */
+  next(holds?: object): Promise<IteratorResult<T, undefined>> {
     if (!this.#started) {
       this.#started = true;
       this.#read();
@@ -84,7 +86,7 @@ export class Flow<T> {
       }
     }
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ resolve, reject });
+      this.#waiters.push({ resolve, reject, holds });
     });
   }
 
