@@ -7,6 +7,7 @@
  */
 
 import { type Machine, Next } from "./machine.js";
+import { listen, unlisten } from "./signals.js";
 import type { Source } from "./source.js";
 
 /** How long closing a stream waits for its source, in milliseconds: it returns within 100. */
@@ -60,7 +61,7 @@ export class Flow<T> {
     this.#signal = signal;
     source?.lock?.();
     if (signal?.aborted) this.#abort();
-    else signal?.addEventListener("abort", this.#abort);
+    else if (signal !== undefined) listen(signal, this.#abort);
     source?.stopped?.addEventListener("abort", this.#stop);
   }
 
@@ -364,7 +365,7 @@ export class Flow<T> {
   #end(): void {
     this.#over = true;
     this.#unring();
-    this.#signal?.removeEventListener("abort", this.#abort);
+    if (this.#signal !== undefined) unlisten(this.#signal, this.#abort);
     this.#source?.stopped?.removeEventListener("abort", this.#stop);
     this.#machine.free();
     const { fault } = this.#machine;

@@ -595,6 +595,26 @@ test("one signal for fetch and for wrap ends both, without a warning", async () 
   assert.deepEqual(warnings, []);
 });
 
+test("one signal ends a thousand streams, without a warning", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on("warning", onWarning);
+  const before = handles();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const streams = Array.from({ length: 1_000 }, () => pieces(new Hanging(WIRE), { signal }));
+  // One that has ended before is not asked any more.
+  await streams.pop()!.close();
+  const reason = new Error("enough");
+  controller.abort(reason);
+  for (const stream of streams) await assert.rejects(stream.next(), (error) => error === reason);
+  assert.equal(handles(), before);
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+  await settle();
+  process.off("warning", onWarning);
+  assert.deepEqual(warnings, []);
+});
+
 test("an event that ends its own stream while it is read ends it as anybody does", async () => {
   const reason = new Error("enough");
   for (const how of ["close", "abort"] as const) {
