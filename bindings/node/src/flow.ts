@@ -129,8 +129,7 @@ export class Flow<T> {
   close(reason?: unknown): Promise<void> {
     if (!this.#over) {
       this.#failed = undefined;
-      this.#machine.cancel("drop");
-      this.#end();
+      this.#forget();
       this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
@@ -144,11 +143,20 @@ export class Flow<T> {
 
   /** Whoever aborts does not want what is queued. */
   #drop(reason: unknown): void {
-    this.#machine.cancel("drop");
     this.#failed = { error: reason };
-    this.#end();
+    this.#forget();
     this.#serve();
     this.#closing ??= this.#closeSource(reason);
+  }
+
+  /** What is queued is dropped, and that is the end. */
+  #forget(): void {
+    try {
+      this.#machine.cancel("drop");
+    } catch {
+      // Of a library that has failed there is nothing to drop.
+    }
+    this.#end();
   }
 
   /** The source was stopped: nobody wants the rest, but its end is no error. */

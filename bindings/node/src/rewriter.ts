@@ -71,6 +71,8 @@ export class Rewriter implements Machine<unknown> {
   at = 0;
   /** What was known when the handle was freed. */
   #last: { stats: Stats; fields: Fields } | undefined;
+  /** Why nothing was known then: the library has failed. */
+  #unknown: unknown;
 
   constructor(now: number, { mode, framing, dialect, settings, watch }: How) {
     const number = dialect === undefined ? 0 : DIALECTS.indexOf(dialect);
@@ -161,7 +163,11 @@ export class Rewriter implements Machine<unknown> {
 
   free(): void {
     if (this.#handle === 0) return;
-    this.#last = { stats: this.stats(), fields: this.fields() };
+    try {
+      this.#last = { stats: this.stats(), fields: this.fields() };
+    } catch (error) {
+      this.#unknown = error;
+    }
     native().rewriter_free(this.#handle);
     this.#handle = 0;
     this.#events.clear();
@@ -175,6 +181,7 @@ export class Rewriter implements Machine<unknown> {
   /** What is known of the stream so far. */
   fields(): Fields {
     if (this.#last !== undefined) return this.#last.fields;
+    if (this.#unknown !== undefined) throw this.#unknown;
     const json = given((pointer, size) => native().rewriter_answer(this.#handle, pointer, size));
     if (typeof json === "number") throw refusal(json, native().rewriter_error(this.#handle));
     return readFields(json);

@@ -11,11 +11,14 @@ import {
   collect,
   DeclusterStream,
   type Options,
+  type Piece,
   pieces,
   type Stream,
   smoothStream,
   wrap,
 } from "../src/index.js";
+import { STATUS } from "../src/names.js";
+import { type Native, native } from "../src/native.js";
 import {
   bodyOf,
   bytes,
@@ -614,6 +617,35 @@ test("one signal ends a thousand streams, without a warning", async () => {
   process.off("warning", onWarning);
   assert.deepEqual(warnings, []);
 });
+
+/** Ways to end a stream whose library has failed. */
+const endings: Record<string, (stream: Stream<Piece>, ending: AbortController) => Promise<void>> = {
+  reading: (stream) => assert.rejects(stream.next(), { name: "DeclusterError" }),
+  closing: (stream) => stream.close(),
+  aborting: (stream, ending) => {
+    ending.abort();
+    return assert.rejects(stream.next(), { name: "AbortError" });
+  },
+};
+
+for (const [name, end] of Object.entries(endings)) {
+  test(`a library that has failed keeps no stream from ending: ${name}`, async (t) => {
+    const before = handles();
+    const controller = new AbortController();
+    const source = new Hanging(WIRE);
+    const stream = pieces(source, { signal: controller.signal });
+    await stream.next();
+    const lib = native() as { -readonly [N in keyof Native]: Native[N] };
+    for (const call of ["poll", "cancel", "answer"] as const) {
+      t.mock.method(lib, `rewriter_${call}`, () => STATUS.PANIC);
+    }
+    await end(stream, controller);
+    assert.equal((await stream.next()).done, true);
+    assert.ok(source.isClosed);
+    assert.throws(() => stream.usage, { name: "DeclusterError" });
+    assert.equal(handles(), before);
+  });
+}
 
 test("an event that ends its own stream while it is read ends it as anybody does", async () => {
   const reason = new Error("enough");
