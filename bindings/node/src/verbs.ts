@@ -177,7 +177,14 @@ function hasLines({ framing }: Options): boolean {
 }
 
 /** Settings with which nothing waits, and nothing but what the provider sent can be too much. */
-const UNPACED = { unit: "block", pace: "off", segment: "semantic", maxChoices: 4096 } as const;
+const UNPACED = {
+  unit: "block",
+  pace: "off",
+  rate: undefined,
+  burst: undefined,
+  segment: "semantic",
+  maxChoices: 4096,
+} as const;
 
 /** Content types of streams that are told apart line by line. */
 const STREAMS: ReadonlySet<string> = new Set([

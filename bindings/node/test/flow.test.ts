@@ -438,6 +438,11 @@ test("more choices than allowed end pieces, and pass unchanged through wrap", as
   assert.ok(passed.join("").includes(bad));
 });
 
+test("collect takes the options of wrap, and waits for nothing all the same", async () => {
+  const options: Options = { pace: "fixed", rate: 1, burst: 1, unit: "word", maxDelay: 60_000 };
+  assert.equal((await collect(wire(), options)).output, TEXTS.join(""));
+});
+
 test("collect rejects with a fault", async () => {
   const { bad, options } = faults["more reasoning than allowed"]!;
   await assert.rejects(collect([...wire(), bad], options), ReasoningBudgetExceeded);
