@@ -33,8 +33,9 @@ function merge(own: unknown, said: unknown): unknown {
     return members.some((member, at) => member !== own[at]) ? members : own;
   }
   if (isRecord(own) && isRecord(said) && !hasJson(own)) return mergeRecord(own, said);
-  // What JSON cannot hold was left out or null, and nothing was written in its place.
-  if (said === null && isUnsayable(own)) return own;
+  // What JSON cannot hold was left out or null (a bigint perhaps a text, where a program says how),
+  // and nothing was written in its place.
+  if (typeof own === "bigint" || (said === null && isUnsayable(own))) return own;
   if (hasJson(own) && JSON.stringify(own) === JSON.stringify(said)) return own;
   return said;
 }
@@ -76,9 +77,7 @@ function define(members: PropertyDescriptorMap, key: string, value: PropertyDesc
 
 /** Whether it stands as null in JSON, though it is something else. */
 function isUnsayable(value: unknown): boolean {
-  return typeof value === "number"
-    ? !Number.isFinite(value)
-    : typeof value === "bigint" || !isSaid(value);
+  return typeof value === "number" ? !Number.isFinite(value) : !isSaid(value);
 }
 
 type Members = Record<string, unknown>;
