@@ -7,10 +7,15 @@
 
 /** The event as JSON; `null` where it holds itself or cannot be said. */
 export function dump(event: object): string {
+  // With a function that looks at each member it takes half as long again, so only where it must be.
+  return inJson(event, undefined) ?? inJson(event, plain) ?? "null";
+}
+
+function inJson(event: object, by: typeof plain | undefined): string | undefined {
   try {
-    return JSON.stringify(event, plain) ?? "null";
+    return JSON.stringify(event, by);
   } catch {
-    return "null";
+    return undefined;
   }
 }
 
