@@ -7,6 +7,7 @@
  */
 
 import { type Machine, Next } from "./machine.js";
+import { Queue } from "./queue.js";
 import { listen, unlisten } from "./signals.js";
 import type { Source } from "./source.js";
 
@@ -27,7 +28,7 @@ export class Flow<T> {
   /** Undefined where items are pushed. */
   readonly #source: Source | undefined;
   readonly #signal: AbortSignal | undefined;
-  readonly #waiters: Waiter<T>[] = [];
+  readonly #waiters = new Queue<Waiter<T>>();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer rings. */
   #ringsAt = Number.POSITIVE_INFINITY;

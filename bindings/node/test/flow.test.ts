@@ -29,6 +29,7 @@ import {
   DONE,
   event,
   Hanging,
+  median,
   said,
   saidBy,
   settle,
@@ -631,6 +632,20 @@ test("several that wait at once are served in order", async () => {
   assert.ok(found.slice(firstDone).every(({ done }) => done));
   const texts = found.slice(0, firstDone).map(({ value }) => String(value));
   assert.equal(texts.join(""), TEXTS.join(""));
+});
+
+test("as many may wait as like: each more takes as long as the one before", async () => {
+  const worked = async (count: number) => {
+    const stream = wrap(words(count), { ...FAST, framing: "text" });
+    const waiting = Array.from({ length: count }, () => stream.next());
+    const before = process.cpuUsage();
+    await Promise.all(waiting);
+    return process.cpuUsage(before).user / 1e3;
+  };
+  await worked(10_000);
+  const few = median([await worked(10_000), await worked(10_000), await worked(10_000)]);
+  const many = await worked(100_000);
+  assert.ok(many < 30 * few, `${few} ms of work for 10,000, ${many} ms for 100,000`);
 });
 
 test("of several that wait one is told the error, and the others the end", async () => {
