@@ -444,6 +444,15 @@ test("collect takes the options of wrap, and waits for nothing all the same", as
   assert.equal((await collect(wire(), options)).output, TEXTS.join(""));
 });
 
+test("collect takes for reasoning what turns out to be, however much it is", async () => {
+  // More blocks than a function takes arguments.
+  const text = "It is so.\n\n".repeat(1_000);
+  const events = Array.from({ length: 200 }, () => event(text));
+  const { reasoning, output } = await collect([...events, event("</think>Yes.")]);
+  assert.equal(reasoning, text.repeat(200));
+  assert.equal(output, "Yes.");
+});
+
 test("collect rejects with a fault", async () => {
   const { bad, options } = faults["more reasoning than allowed"]!;
   await assert.rejects(collect([...wire(), bad], options), ReasoningBudgetExceeded);
