@@ -6,6 +6,7 @@
  * runs only while somebody waits.
  */
 
+import { inspect } from "node:util";
 import { type Machine, Next } from "./machine.js";
 import { Queue } from "./queue.js";
 import { listen, unlisten } from "./signals.js";
@@ -399,7 +400,8 @@ export class Flow<T> {
       // `fetch` was given the same signal, and has ended it.
       if (error === reason) return;
       // The stream itself is complete: a source that fails to close loses nothing of it.
-      process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
+      const told = error instanceof Error ? String(error) : inspect(error);
+      process.emitWarning(`closing the source failed: ${told}`, "DeclusterWarning");
     }
   }
 }
