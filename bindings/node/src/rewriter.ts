@@ -1,7 +1,7 @@
 /** A stream of a provider in the engine: what goes in, what comes out, what is known of it. */
 
 import { types } from "node:util";
-import { ProviderError, ReasoningBudgetExceeded } from "./errors.js";
+import { ConfigError, ProviderError, ReasoningBudgetExceeded } from "./errors.js";
 import { changed, dump } from "./events.js";
 import { type Fields, readFields } from "./fields.js";
 import { Halves } from "./halves.js";
@@ -78,10 +78,10 @@ export class Rewriter implements Machine<unknown> {
     const number = dialect === undefined ? 0 : DIALECTS.indexOf(dialect);
     if (number < 0) {
       const known = DIALECTS.slice(1).join(", ");
-      throw refusal(STATUS.CONFLICT, `dialect is one of ${known}, not ${String(dialect)}`);
+      throw new ConfigError(`dialect is one of ${known}, not ${String(dialect)}`);
     }
     if (framing !== undefined && !["lines", "bytes", "text"].includes(framing)) {
-      throw refusal(STATUS.CONFLICT, `framing is lines, bytes or text, not ${String(framing)}`);
+      throw new ConfigError(`framing is lines, bytes or text, not ${String(framing)}`);
     }
     this.#mode = mode;
     this.#framing = framing;
@@ -241,7 +241,7 @@ export class Rewriter implements Machine<unknown> {
     const isPair = Array.isArray(item) && item.length === 2 && isName(item[0]);
     const event: unknown = isPair ? item[1] : item;
     if (typeof event !== "object" || event === null || Array.isArray(event) || isMemory(event)) {
-      throw gave(item, KNOWN);
+      throw gave(item);
     }
     this.#is("events");
     if (this.#mode === "stream") this.#events.set(this.#pushed, item);
@@ -322,13 +322,14 @@ export class Rewriter implements Machine<unknown> {
   #check(status: number): void {
     if (status === STATUS.OK) return;
     const error = refusal(status, native().rewriter_error(this.#handle));
-    if (!FAULTS.has(status)) throw error;
-    this.fault = error;
     if (status === STATUS.REASONING_BUDGET_EXCEEDED) {
-      const exceeded = this.fields().exceeded ?? { used: Number.NaN, limit: Number.NaN };
-      this.fault = new ReasoningBudgetExceeded(error.message, exceeded.used, exceeded.limit);
-    } else if (!(error instanceof ProviderError)) {
-      this.fault = new ProviderError(error.message);
+      // Whoever says so also says by how much.
+      const { used, limit } = this.fields().exceeded!;
+      this.fault = new ReasoningBudgetExceeded(error.message, used, limit);
+    } else if (error instanceof ProviderError) {
+      this.fault = error;
+    } else {
+      throw error;
     }
   }
 }
@@ -353,11 +354,11 @@ const lengthOf = Object.getOwnPropertyDescriptor(
   "length",
 )!.get as (this: Uint8Array) => number;
 
-function gave(item: unknown, what: string): TypeError {
+function gave(item: unknown): TypeError {
   const type =
     typeof item === "object" ? Object.prototype.toString.call(item).slice(8, -1) : typeof item;
-  const kind = item === null ? "null" : Array.isArray(item) ? "an array" : `a ${type}`;
-  return new TypeError(`the source gave ${kind}; ${what}`);
+  const kind = item == null ? String(item) : Array.isArray(item) ? "an array" : `a ${type}`;
+  return new TypeError(`the source gave ${kind}; ${KNOWN}`);
 }
 
 const KNOWN = "lines or chunks are strings or Uint8Arrays, events are objects or [name, object]";
@@ -370,8 +371,3 @@ const MODES: Record<Mode, number> = {
 };
 const NEWLINE = 0x0a;
 const NOTHING = new Uint8Array(1);
-const FAULTS: ReadonlySet<number> = new Set([
-  STATUS.TOO_LARGE,
-  STATUS.TOO_MANY_CHOICES,
-  STATUS.REASONING_BUDGET_EXCEEDED,
-]);

@@ -465,7 +465,7 @@ const wrong: [string, unknown[], Options, RegExp][] = [
   ["bytes after strings", [sse("a"), bytes(sse("b"))], {}, /gave bytes after strings/],
   ["a number", [sse("a"), 5], {}, /gave a number; lines or chunks are strings or Uint8Arrays/],
   ["null", [sse("a"), null], {}, /gave null; /],
-  ["undefined", [sse("a"), undefined], {}, /gave a undefined|gave undefined/],
+  ["undefined", [sse("a"), undefined], {}, /gave undefined; /],
   ["a list", [[1, 2, 3]], {}, /gave an array; /],
   ["a function", [() => sse("a")], {}, /gave a function; /],
   ["numbers of 16 bits", [new Uint16Array(8)], {}, /gave a Uint16Array; /],
