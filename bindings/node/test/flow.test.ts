@@ -546,6 +546,22 @@ test("of bytes no more is read than there are, whatever they say", async () => {
   assert.equal(Buffer.concat(found).toString(), sse("a"));
 });
 
+test("a Response that is no stream is the same one, and says that nothing is known", async () => {
+  const type = { "content-type": "application/json" };
+  for (const response of [
+    new Response("{}", { headers: type }),
+    new Response("{}", { headers: type, status: 429 }),
+    new Response(null, { status: 204 }),
+  ]) {
+    await using wrapped = wrap(response);
+    assert.equal(wrapped, response);
+    assert.equal(await wrapped.text(), response.status === 204 ? "" : "{}");
+    assert.equal(wrapped.stats().events, 0);
+    assert.deepEqual([wrapped.dialect, wrapped.usage, wrapped.verdict], [null, null, null]);
+    assert.equal(wrap(wrapped), response);
+  }
+});
+
 test("an empty source is at its end", async () => {
   for (const source of [[], webOf([]), Readable.from([])]) {
     assert.deepEqual(await all(pieces(source as Iterable<unknown>)), []);
