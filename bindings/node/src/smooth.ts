@@ -315,7 +315,8 @@ function isPlain(part: Part, field: string): boolean {
 }
 
 /** Whether the text before this part should not linger: the reader waits for what this part says. */
-function hurries({ type }: Part): boolean {
+function hurries(part: Part): boolean {
+  const type = part?.type;
   return typeof type === "string" && (type.startsWith("tool-") || ENDS.has(type));
 }
 

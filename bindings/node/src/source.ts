@@ -224,6 +224,10 @@ function ofAsync(iterator: AsyncIterator<unknown>): Source {
 function ofSync(iterator: Iterator<unknown>): Source {
   return {
     next: async () => iterator.next(),
-    close: () => iterator.return?.(),
+    // A generator that aborts its own stream runs still, and cannot return before it has given its item.
+    close: async () => {
+      await undefined;
+      iterator.return?.();
+    },
   };
 }

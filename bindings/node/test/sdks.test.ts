@@ -303,6 +303,17 @@ describe("events", LIMIT, () => {
     assert.equal(event.said, HOW);
   });
 
+  test("keep a bigint where the program says how JSON writes it", async (t) => {
+    const prototype = BigInt.prototype as unknown as { toJSON?: () => string };
+    prototype.toJSON = function (this: bigint) {
+      return String(this);
+    };
+    t.after(() => delete prototype.toJSON);
+    const out: Members[] = await all(wrap([{ ...says({ content: HOW }), count: 12n }], CUT));
+    assert.ok(out.length > 10);
+    for (const copy of out) assert.equal(copy.count, 12n);
+  });
+
   test("with half a character join it with its other half", async () => {
     const halves = ["One \ud83e", "\udd80 two.", " Three."];
     const body = chat(BEGIN, ...halves.map((text) => says({ content: text })), STOP);
