@@ -223,7 +223,11 @@ function ofAsync(iterator: AsyncIterator<unknown>): Source {
 
 function ofSync(iterator: Iterator<unknown>): Source {
   return {
-    next: async () => iterator.next(),
+    async next() {
+      const result = iterator.next();
+      // As `for await` does: of an iterable of promises, what they resolve to.
+      return result.done ? result : { done: false, value: await result.value };
+    },
     // A generator that aborts its own stream runs still, and cannot return before it has given its item.
     close: async () => {
       await undefined;

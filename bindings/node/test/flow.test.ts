@@ -960,3 +960,8 @@ test("how the provider ended is no verdict for who left before", async () => {
   assert.equal(stream.verdict, null);
   assert.match(stream.reason!, /the reader left/);
 });
+
+test("an iterable of promises gives what they resolve to", async () => {
+  const items = wire().map((chunk) => Promise.resolve(chunk));
+  assert.equal((await collect(items)).output, TEXTS.join(""));
+});
