@@ -17,11 +17,12 @@ const CLOSE_WITHIN = 80;
 /** Items that a source may have at hand before timers and others get their turn: a burst, not more. */
 export const BREATH = 64;
 
-interface Waiter<T> {
+/** Who waits for an item. */
+export interface Waiter<T> {
   resolve(result: IteratorResult<T, undefined>): void;
   reject(error: unknown): void;
   /** What must not be collected before: a stream that nobody holds is closed. */
-  readonly holds: object | undefined;
+  readonly holds?: object | undefined;
 }
 
 export class Flow<T> {
@@ -75,10 +76,7 @@ export class Flow<T> {
 
   /** The next item, once it is due. Several may wait; they are served in order. Until then holds `holds`. */
   next(holds?: object): Promise<IteratorResult<T, undefined>> {
-    if (!this.#started) {
-      this.#started = true;
-      this.#read();
-    }
+    this.#start();
     if (this.#waiters.length === 0 && !this.#stopping) {
       // What is there is given at once, without anyone who waits.
       try {
@@ -91,6 +89,13 @@ export class Flow<T> {
     return new Promise((resolve, reject) => {
       this.#waiters.push({ resolve, reject, holds });
     });
+  }
+
+  /** The same for one who is called, perhaps at once, and needs no promise. */
+  ask(waiter: Waiter<T>): void {
+    this.#start();
+    this.#waiters.push(waiter);
+    if (this.#waiters.length === 1) this.#serve();
   }
 
   /** Takes in an item, where items are pushed; says whether more is wanted now. */
@@ -240,6 +245,12 @@ export class Flow<T> {
       this.#waiters.shift()!.resolve(found);
     }
     this.#unring();
+  }
+
+  #start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#read();
   }
 
   #ringAt(at: number, from: number): void {

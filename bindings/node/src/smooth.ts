@@ -97,6 +97,8 @@ class Parts implements Machine<unknown> {
   /** What has not gone in: of this turn, whose texts go in as one, or for want of room. */
   readonly #inputs = new Queue<Input>();
   #isFull = false;
+  /** Whether the engine wanted input when it was last told or asked anything. */
+  #wantsInput = true;
   /** What finds room from now on is due at once. */
   #isUnpaced = false;
   /** What the texts that come in look like. */
@@ -155,6 +157,7 @@ class Parts implements Machine<unknown> {
       }
       if (this.#isFull) return;
       this.#inputs.shift();
+      this.#wantsInput = native().engine_wants_input(this.#handle) === 1;
     }
   }
 
@@ -169,6 +172,7 @@ class Parts implements Machine<unknown> {
     if (this.#isFull && this.#isUnpaced) this.#check(native().engine_flush(this.#handle));
     for (;;) {
       this.#check(native().engine_poll(this.#handle, now, out, OUTPUT_SIZE));
+      this.#wantsInput = out[AT.WANTS_INPUT] === 1;
       switch (out[AT.TYPE]) {
         case OUTPUT.WAIT:
           this.at = long(AT.AT);
@@ -200,7 +204,7 @@ class Parts implements Machine<unknown> {
   }
 
   wantsInput(): boolean {
-    return this.#handle !== 0 && !this.#isFull && native().engine_wants_input(this.#handle) === 1;
+    return this.#handle !== 0 && !this.#isFull && this.#wantsInput;
   }
 
   flush(): void {

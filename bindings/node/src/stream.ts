@@ -1,7 +1,7 @@
 /** The streams that the verbs give back, in the form of what they were given. */
 
 import { Readable } from "node:stream";
-import type { Flow } from "./flow.js";
+import type { Flow, Waiter } from "./flow.js";
 import type { Rewriter } from "./rewriter.js";
 import type { SdkStream } from "./source.js";
 import { Known, type Told, tell } from "./told.js";
@@ -44,18 +44,40 @@ export function webStream(flow: Flow<unknown>, known: Told, bytes: boolean): Rea
 
 /** Of the web; `bytes` gives a byte stream, which readers with memory of their own can read, too. */
 export function lazyStream(flow: Flow<unknown>, bytes: boolean): ReadableStream {
+  let isAsked = false;
+  let isOver = false;
+  let waiter: Waiter<unknown>;
   const source = {
-    async pull(controller: Controller) {
-      const { done, value } = await flow.next();
-      if (!done) {
-        controller.enqueue(value);
-        return;
-      }
-      controller.close();
-      // Whoever brought memory of his own waits for it.
-      controller.byobRequest?.respond(0);
+    start(controller: Controller) {
+      waiter = {
+        resolve({ done, value }) {
+          isAsked = false;
+          if (isOver) return;
+          if (!done) {
+            controller.enqueue(value);
+            return;
+          }
+          isOver = true;
+          controller.close();
+          // Whoever brought memory of his own waits for it.
+          controller.byobRequest?.respond(0);
+        },
+        reject(error) {
+          isOver = true;
+          controller.error(error);
+        },
+      };
     },
-    cancel: (reason: unknown) => flow.close(reason),
+    // Not a promise for each item: that would cost more than all else here.
+    pull() {
+      if (isAsked) return;
+      isAsked = true;
+      flow.ask(waiter);
+    },
+    cancel(reason: unknown) {
+      isOver = true;
+      return flow.close(reason);
+    },
   };
   const lazily = { highWaterMark: 0 };
   const stream = bytes
@@ -68,6 +90,7 @@ export function lazyStream(flow: Flow<unknown>, bytes: boolean): ReadableStream 
 interface Controller {
   enqueue(item: unknown): void;
   close(): void;
+  error(reason: unknown): void;
   readonly byobRequest?: { respond(bytes: number): void } | null;
 }
 

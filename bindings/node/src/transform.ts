@@ -19,7 +19,8 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
   let room: Promise<void> | undefined;
   let enter: (() => void) | undefined;
   let isClosed = false;
-  flow.onRoom = () => {
+  const onRoom = () => {
+    flow.onRoom = undefined;
     room = undefined;
     enter?.();
     enter = undefined;
@@ -40,6 +41,7 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
         return items % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
       }
       if (isClosed) return undefined;
+      flow.onRoom = onRoom;
       room ??= new Promise((resolve) => {
         enter = resolve;
       });
