@@ -31,8 +31,8 @@ test-all: test test-cost $(VENV)/.installed-clients
 	$(MAKE) fuzz FUZZ_SECONDS=60
 
 ## Instructions, counted by valgrind: no text may cost the segmenter more than three times what prose does (marks and blanks
-## 3.5), a backlog that is polled late may cost no more than in proportion to its length, and the way through the C library no more than 1.3
-## times the way from Rust.
+## 3.5), the second half of a backlog that is polled late no more than 1.1 times the first, and the way through the C
+## library no more than 1.3 times the way from Rust.
 test-cost:
 	tests/c/tools.sh build-essential valgrind
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin segment_cost
