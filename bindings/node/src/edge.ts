@@ -1,6 +1,41 @@
-/** What runtimes without native libraries get in place of this package: an error that says so. */
+/**
+ * What runtimes without native libraries get in place of this package: an error that says so.
+ *
+ * It has the names of the package, since bundlers look for these first: their own error would only
+ * say that `wrap` is not there.
+ */
 
-throw new Error(
-  "decluster is a native library: it runs in Node.js (20 or newer), not in edge runtimes, workers " +
-    "of a CDN or browsers. In a Next.js route say `export const runtime = 'nodejs'`.",
-);
+function refuse(): Record<string, never> {
+  throw new Error(
+    "decluster is a native library: it runs in Node.js (20 or newer), not in edge runtimes, workers " +
+      "of a CDN or browsers. In a Next.js route say `export const runtime = 'nodejs'`.",
+  );
+}
+
+export const {
+  Block,
+  CallerError,
+  ConfigError,
+  DeclusterError,
+  DeclusterStream,
+  Engine,
+  Event,
+  FINISHED,
+  Finished,
+  Full,
+  LibraryError,
+  Mark,
+  NEED_INPUT,
+  Piece,
+  ProviderError,
+  ReasoningBudgetExceeded,
+  Segmenter,
+  TooLarge,
+  Wait,
+  blocks,
+  collect,
+  parameters,
+  pieces,
+  smoothStream,
+  wrap,
+} = refuse();

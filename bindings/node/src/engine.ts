@@ -14,7 +14,7 @@ import {
   out,
 } from "./native.js";
 import { Event, FINISHED, Mark, NEED_INPUT, Piece, Wait } from "./outputs.js";
-import { withConfig } from "./parameters.js";
+import { refuseNoObject, withConfig } from "./parameters.js";
 import { refusal } from "./refusal.js";
 import type { Settings } from "./settings.js";
 import { readStats, type Stats } from "./stats.js";
@@ -41,6 +41,7 @@ export class Engine {
 
   /** Throws `ConfigError` for a parameter that does not exist or is out of bounds. */
   constructor(settings: Settings = {}) {
+    refuseNoObject(settings, "settings");
     this.#settings = { ...settings };
     this.#handle = open(this.#settings, 0n);
     registry.register(this, this.#handle, this);
@@ -58,8 +59,12 @@ export class Engine {
     nowNs: bigint,
     kind: Kind,
     text: string,
-    { index = 0, tokens = 0 }: { index?: number; tokens?: number } = {},
+    options: { index?: number | undefined; tokens?: number | undefined } = {},
   ): void {
+    if (typeof options !== "object" || options === null) {
+      throw new TypeError(`options are an object of index and tokens, not ${String(options)}`);
+    }
+    const { index = 0, tokens = 0 } = options;
     const number = KINDS.indexOf(kind);
     if (number < 0) throw new TypeError(`kind is reasoning or output, not ${String(kind)}`);
     if (typeof text !== "string") throw new TypeError(`text is a string, not ${typeof text}`);
@@ -79,6 +84,7 @@ export class Engine {
    */
   mark(nowNs: bigint, id: bigint, hurry = false): void {
     time(id, "id");
+    if (typeof hurry !== "boolean") throw new TypeError(`hurry is a boolean, not ${typeof hurry}`);
     this.#check(native().engine_mark(this.#at(nowNs), nowNs, id, Number(hurry)));
   }
 
@@ -104,9 +110,10 @@ export class Engine {
 
   /** Ends the stream early: what is queued leaves at once (`flush`), or is forgotten (`drop`). */
   cancel(how: "flush" | "drop"): void {
-    const number = CANCEL[how];
-    if (number === undefined) throw new TypeError(`how is flush or drop, not ${String(how)}`);
-    this.#check(native().engine_cancel(this.#open(), number));
+    if (how !== "flush" && how !== "drop") {
+      throw new TypeError(`how is flush or drop, not ${String(how)}`);
+    }
+    this.#check(native().engine_cancel(this.#open(), CANCEL[how]));
   }
 
   /**

@@ -55,21 +55,23 @@ function mergeRecord(own: Members, said: Members): Members {
     if (!Object.hasOwn(own, key)) changes.push([key, said[key]]);
   }
   if (changes.length === 0 && gone.length === 0) return own;
-  const copy = Object.create(
-    Object.getPrototypeOf(own) as object | null,
-    Object.getOwnPropertyDescriptors(own),
-  ) as Members;
-  for (const key of gone) delete copy[key];
+  // Of an object that is frozen, members can neither be changed nor deleted, not even in a copy.
+  const members = Object.getOwnPropertyDescriptors(own) as PropertyDescriptorMap;
+  for (const key of gone) delete members[key];
   for (const [key, value] of changes) {
     // Also what is called __proto__ is a member.
-    Object.defineProperty(copy, key, {
-      value,
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
+    define(members, key, { value, writable: true, enumerable: true, configurable: true });
   }
-  return copy;
+  return Object.create(Object.getPrototypeOf(own) as object | null, members) as Members;
+}
+
+function define(members: PropertyDescriptorMap, key: string, value: PropertyDescriptor): void {
+  Object.defineProperty(members, key, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
 }
 
 /** Whether it stands as null in JSON, though it is something else. */

@@ -43,10 +43,12 @@ export class Flow<T> {
   /** What whoever asks next is told in place of the end. */
   #failed: { error: unknown } | undefined;
   #closing: Promise<void> | undefined;
+  /** The source was stopped, perhaps by itself: nothing is given until that is known. */
+  #stopping = false;
   /** Called when more input is wanted; for those who push. */
   onRoom: (() => void) | undefined;
-  /** Called when what is pushed will not be taken any more, though its source has not ended. */
-  onClosed: ((reason: unknown) => void) | undefined;
+  #onClosed: ((reason: unknown) => void) | undefined;
+  #closedFor: { reason: unknown } | undefined;
   /** Called once, when the stream is over. */
   onOver: (() => void) | undefined;
 
@@ -54,8 +56,16 @@ export class Flow<T> {
     this.#machine = machine;
     this.#source = source;
     this.#signal = signal;
+    source?.lock?.();
     if (signal?.aborted) this.#abort();
     else signal?.addEventListener("abort", this.#abort);
+    source?.stopped?.addEventListener("abort", this.#stop);
+  }
+
+  /** Called when what is pushed will not be taken any more, though its source has not ended. */
+  set onClosed(call: (reason: unknown) => void) {
+    this.#onClosed = call;
+    if (this.#closedFor !== undefined) call(this.#closedFor.reason);
   }
 
   /** The next item, once it is due. Several may wait; they are served in order. */
@@ -64,7 +74,7 @@ export class Flow<T> {
       this.#started = true;
       this.#read();
     }
-    if (this.#waiters.length === 0) {
+    if (this.#waiters.length === 0 && !this.#stopping) {
       // What is there is given at once, without anyone who waits.
       try {
         const found = this.#look();
@@ -80,6 +90,7 @@ export class Flow<T> {
 
   /** Takes in an item, where items are pushed; says whether more is wanted now. */
   push(item: unknown): boolean {
+    if (this.#over) return false;
     this.#take(item);
     return this.#wantsInput();
   }
@@ -88,7 +99,12 @@ export class Flow<T> {
   finish(): void {
     if (this.#sourceEnded) return;
     this.#sourceEnded = this.#sourceDone = true;
-    this.#machine.finish(now());
+    try {
+      this.#machine.finish(now());
+    } catch (error) {
+      this.#failWith(error);
+      return;
+    }
     this.#serve();
   }
 
@@ -115,17 +131,37 @@ export class Flow<T> {
       this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
-    return this.#closing;
+    return inTime(this.#closing);
   }
 
   readonly #abort = (): void => {
     const reason: unknown = this.#signal?.reason;
-    if (this.#over) return;
+    if (!this.#over) this.#drop(reason);
+  };
+
+  /** Whoever aborts does not want what is queued. */
+  #drop(reason: unknown): void {
     this.#machine.cancel("drop");
     this.#failed = { error: reason };
     this.#end();
     this.#serve();
     this.#closing ??= this.#closeSource(reason);
+  }
+
+  /** The source was stopped: nobody wants the rest, but its end is no error. */
+  readonly #stop = (): void => {
+    if (this.#over || this.#failed !== undefined) return;
+    if (!this.#reading) {
+      void this.close();
+      return;
+    }
+    // A source that fails stops itself, and tells of its error a moment later.
+    this.#stopping = true;
+    setImmediate(() => {
+      this.#stopping = false;
+      if (this.#failed === undefined) void this.close();
+      this.#serve();
+    });
   };
 
   /** What is due: an item or the end; nothing if that must be waited for. Throws what the stream ends with. */
@@ -133,7 +169,19 @@ export class Flow<T> {
     if (!this.#over) {
       const machine = this.#machine;
       const at = now();
-      switch (machine.poll(at)) {
+      let next: Next;
+      try {
+        next = machine.poll(at);
+      } catch (error) {
+        this.#closing ??= this.#closeSource(error);
+        if (this.#failed === undefined) {
+          this.#breakOff(error);
+          return this.#look();
+        }
+        // What came before cannot be had any more.
+        next = Next.FINISHED;
+      }
+      switch (next) {
         case Next.READY: {
           const found = { done: false as const, value: machine.take() };
           this.#resume();
@@ -147,8 +195,7 @@ export class Flow<T> {
           this.#resume();
           return undefined;
         case Next.FINISHED: {
-          const fault = machine.takeFault();
-          if (fault !== undefined) this.#failed ??= { error: fault };
+          if (machine.fault !== undefined) this.#failed ??= { error: machine.fault };
           this.#end();
         }
       }
@@ -163,7 +210,7 @@ export class Flow<T> {
 
   /** Gives those who wait what is due. */
   #serve(): void {
-    while (this.#waiters.length > 0) {
+    while (this.#waiters.length > 0 && !this.#stopping) {
       let found: IteratorResult<T, undefined> | undefined;
       try {
         found = this.#look();
@@ -174,6 +221,7 @@ export class Flow<T> {
       if (found === undefined) return;
       this.#waiters.shift()!.resolve(found);
     }
+    this.#unring();
   }
 
   #ringAt(at: number, from: number): void {
@@ -184,6 +232,13 @@ export class Flow<T> {
     clearTimeout(this.#timer);
     this.#ringsAt = at;
     this.#timer = setTimeout(this.#ring, Math.ceil((at - from) / 1e6));
+  }
+
+  #unring(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#ringsAt = Number.POSITIVE_INFINITY;
   }
 
   readonly #ring = (): void => {
@@ -223,7 +278,9 @@ export class Flow<T> {
 
   readonly #onError = (error: unknown): void => {
     this.#reading = false;
-    if (!this.#over) this.fail(error);
+    if (this.#over || this.#sourceEnded) return;
+    if (isAbort(error)) this.#drop(error);
+    else this.fail(error);
   };
 
   #take(item: unknown): void {
@@ -239,7 +296,8 @@ export class Flow<T> {
       return;
     }
     // So that the provider stops, and its bill with it.
-    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    const { fault } = this.#machine;
+    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
   }
 
   /** Does what is to be done once a turn's items are in. */
@@ -263,9 +321,18 @@ export class Flow<T> {
   }
 
   #failWith(error: unknown): void {
-    this.#failed = { error };
-    this.#machine.cancel("flush");
+    this.#breakOff(error);
     this.#serve();
+  }
+
+  /** Lets out what came before an error, which comes then. */
+  #breakOff(error: unknown): void {
+    this.#failed = { error };
+    try {
+      this.#machine.cancel("flush");
+    } catch {
+      this.#end();
+    }
   }
 
   #wantsInput(): boolean {
@@ -283,35 +350,53 @@ export class Flow<T> {
 
   #end(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#unring();
     this.#signal?.removeEventListener("abort", this.#abort);
+    this.#source?.stopped?.removeEventListener("abort", this.#stop);
     this.#machine.free();
-    if (this.#machine.isFaulty) this.#closing ??= this.#closeSource(undefined);
+    const { fault } = this.#machine;
+    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
     this.onOver?.();
   }
 
   async #closeSource(reason: unknown): Promise<void> {
     this.#sourceEnded = true;
+    // To close a source may be to stop it.
+    this.#source?.stopped?.removeEventListener("abort", this.#stop);
     if (this.#sourceDone) return;
     this.#sourceDone = true;
     if (this.#source === undefined) {
-      this.onClosed?.(reason);
+      this.#closedFor = { reason };
+      this.#onClosed?.(reason);
       return;
     }
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WITHIN);
-    });
     try {
-      await Promise.race([this.#source.close(reason), enough]);
+      await this.#source.close(reason);
     } catch (error) {
+      // `fetch` was given the same signal, and has ended it.
+      if (error === reason) return;
       // The stream itself is complete: a source that fails to close loses nothing of it.
       process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
-    } finally {
-      clearTimeout(timer);
     }
   }
+}
+
+/**
+ * Whether somebody has aborted the source, as by the signal that `fetch` was given. What Node's streams
+ * call so, where a connection breaks, is no `DOMException`.
+ */
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** Waits for a source that closes, but not for one that does not. */
+async function inTime(closing: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_WITHIN);
+  });
+  await Promise.race([closing, enough]);
+  clearTimeout(timer);
 }
 
 /** Nanoseconds of `performance.now()`, whole. */

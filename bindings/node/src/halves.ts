@@ -28,4 +28,9 @@ export class Halves {
   get held(): string {
     return this.#half;
   }
+
+  /** What was held before a text that was refused is held again. */
+  set held(half: string) {
+    this.#half = half;
+  }
 }

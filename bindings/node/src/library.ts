@@ -10,8 +10,8 @@ import { LibraryError } from "./errors.js";
 export const VARIABLE = "DECLUSTER_LIBRARY";
 
 /**
- * The library's file: that which the variable names, or that which came with this package, with a
- * platform package, or was built in the workspace that this package is part of.
+ * The library's file: that which the variable names, or was built in the workspace that this package
+ * is part of, or came with this package or with a platform package.
  */
 export function findLibrary(environment: NodeJS.ProcessEnv = process.env): string {
   const named = environment[VARIABLE];
@@ -54,7 +54,8 @@ function places(target: string, environment: NodeJS.ProcessEnv): Place[] {
   if (existsSync(join(workspace, "include", "decluster.h"))) {
     const built = environment.CARGO_TARGET_DIR ?? "target";
     const file = join(resolve(workspace, built), "release", name);
-    found.push({ what: "the workspace (`make libdecluster` builds it)", file });
+    // First, as what was packed here before may be older.
+    found.unshift({ what: "the workspace (`make libdecluster` builds it)", file });
   } else {
     found.push({ what: "a workspace build", file: undefined });
   }

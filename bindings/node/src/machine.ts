@@ -20,10 +20,8 @@ export interface Machine<T> {
   flush(): void;
   /** Ends the stream early. */
   cancel(how: "flush" | "drop"): void;
-  /** After `FINISHED`, once: what was wrong with the stream. */
-  takeFault(): Error | undefined;
-  /** Whether the stream has a fault, after which nothing is read any more. */
-  readonly isFaulty: boolean;
+  /** What is wrong with the stream: nothing is read any more, and it ends with this. */
+  readonly fault: Error | undefined;
   /** Gives back what is the library's. What is known stays to be asked. */
   free(): void;
 }

@@ -24,7 +24,7 @@ const TEXT = "str";
 const STATUS_ = "int32_t";
 
 /** Of each function what it returns and what it takes. */
-const FUNCTIONS = {
+export const FUNCTIONS = {
   abi_version: [U32, []],
   version: [TEXT, []],
   copy: [STATUS_, [U64, SIZE, POINTER, SIZE]],
@@ -103,6 +103,8 @@ interface Koffi {
   decode(address: number, type: string, length: number): unknown;
 }
 
+/** Under this name tools that collect what a program needs find koffi. */
+const require = createRequire(import.meta.url);
 let koffi: Koffi | undefined;
 let loaded: Native | undefined;
 
@@ -122,7 +124,7 @@ function load(): Native {
   const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
   let library: ReturnType<Koffi["load"]>;
   try {
-    koffi = createRequire(import.meta.url)("koffi") as Koffi;
+    koffi = require("koffi") as Koffi;
     library = koffi.load(file);
   } catch (error) {
     throw new LibraryError(`${file} cannot be loaded: ${reason(error)}`, { cause: error });

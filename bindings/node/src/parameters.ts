@@ -80,15 +80,26 @@ function row(number: number): Row {
   };
 }
 
+/** Throws `TypeError` for settings or options that are none. */
+export function refuseNoObject(given: unknown, name: string): void {
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return;
+  const kind = given === null ? "null" : Array.isArray(given) ? "an array" : `a ${typeof given}`;
+  throw new TypeError(`${name} are an object such as { unit: "word" }, not ${kind}`);
+}
+
 /** A config of the library: `preset` or `profile` to begin with, single parameters over it. */
 export function withConfig<T>(settings: Settings, use: (config: Handle) => T): T {
+  refuseNoObject(settings, "settings");
   const { status, handle } = give((to) => native().config_new(to));
   if (status !== STATUS.OK) throw new ConfigError(`no settings can be made (${status})`);
   try {
     begin(handle, settings);
     for (const [name, value] of Object.entries(settings)) {
+      if (name === "preset" || name === "profile" || value === undefined) continue;
+      const row = rows().get(name);
+      if (row === undefined) throw new ConfigError(unknown(name));
       // What is left out, or said to be nothing, is as it was.
-      if (value != null && name !== "preset" && name !== "profile") set(handle, name, value);
+      if (value !== null) set(handle, row, value);
     }
     return use(handle);
   } finally {
@@ -110,13 +121,11 @@ function begin(config: Handle, { preset, profile }: Settings): void {
   if (set(config, named) !== STATUS.OK) throw new ConfigError(lib.config_error(config) ?? "");
 }
 
-function set(config: Handle, name: string, value: unknown): void {
-  const row = rows().get(name);
-  if (row === undefined) throw new ConfigError(unknown(name));
+function set(config: Handle, row: Row, value: unknown): void {
   const number = inTable(row, value);
   if (number === undefined || native().config_set(config, row.number, number) !== STATUS.OK) {
     const bounds = `${row.min} to ${row.max} ${row.unit}`;
-    throw new ConfigError(`${name} = ${String(value)} is out of bounds: ${bounds}`);
+    throw new ConfigError(`${row.name} = ${String(value)} is out of bounds: ${bounds}`);
   }
 }
 

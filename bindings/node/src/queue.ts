@@ -22,6 +22,14 @@ export class Queue<T> {
     return item;
   }
 
+  first(): T | undefined {
+    return this.#items[this.#first];
+  }
+
+  last(): T | undefined {
+    return this.length > 0 ? this.#items.at(-1) : undefined;
+  }
+
   clear(): void {
     if (this.#items.length > 0) this.#items = [];
     this.#first = 0;

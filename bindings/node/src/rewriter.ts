@@ -64,8 +64,7 @@ export class Rewriter implements Machine<unknown> {
   readonly #events = new Map<number, unknown>();
   #pushed = 0;
   #done = 0;
-  #fault: Error | undefined;
-  isFaulty = false;
+  fault: Error | undefined;
   at = 0;
   /** What was known when the handle was freed. */
   #last: { stats: Stats; fields: Fields } | undefined;
@@ -152,13 +151,8 @@ export class Rewriter implements Machine<unknown> {
 
   cancel(how: "flush" | "drop"): void {
     if (how === "drop") this.#ready.clear();
+    this.#watch?.cut();
     this.#check(native().rewriter_cancel(this.#handle, CANCEL[how]));
-  }
-
-  takeFault(): Error | undefined {
-    const fault = this.#fault;
-    this.#fault = undefined;
-    return fault;
   }
 
   free(): void {
@@ -315,13 +309,12 @@ export class Rewriter implements Machine<unknown> {
     if (status === STATUS.OK) return;
     const error = refusal(status, native().rewriter_error(this.#handle));
     if (!FAULTS.has(status)) throw error;
-    this.isFaulty = true;
-    this.#fault = error;
+    this.fault = error;
     if (status === STATUS.REASONING_BUDGET_EXCEEDED) {
       const exceeded = this.fields().exceeded ?? { used: Number.NaN, limit: Number.NaN };
-      this.#fault = new ReasoningBudgetExceeded(error.message, exceeded.used, exceeded.limit);
+      this.fault = new ReasoningBudgetExceeded(error.message, exceeded.used, exceeded.limit);
     } else if (!(error instanceof ProviderError)) {
-      this.#fault = new ProviderError(error.message);
+      this.fault = new ProviderError(error.message);
     }
   }
 }

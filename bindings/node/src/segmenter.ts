@@ -35,7 +35,13 @@ export class Segmenter {
   /** Takes in more of the text; gives the blocks that are complete now. Throws `TooLarge`. */
   push(text: string): Block[] {
     if (typeof text !== "string") throw new TypeError(`text is a string, not ${typeof text}`);
-    this.#take(this.#halves.join(text));
+    const { held } = this.#halves;
+    try {
+      this.#take(this.#halves.join(text));
+    } catch (error) {
+      this.#halves.held = held;
+      throw error;
+    }
     return this.#blocks();
   }
 

@@ -1,5 +1,6 @@
 /** A transform for the AI SDK, at the place of its own `smoothStream`. */
 
+import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import { Halves } from "./halves.js";
@@ -17,7 +18,7 @@ import {
   out,
   outText,
 } from "./native.js";
-import { withConfig } from "./parameters.js";
+import { refuseNoObject, withConfig } from "./parameters.js";
 import { Queue } from "./queue.js";
 import { refusal } from "./refusal.js";
 import type { Settings } from "./settings.js";
@@ -33,9 +34,9 @@ import { pair } from "./transform.js";
  * ```
  *
  * Text and reasoning are re-cut and paced; everything else keeps its place, and provider metadata (a
- * signature) comes once, behind the text that it came with. A tool call or the end hurries the text
- * before it out within `maxTail`. It takes parts of versions 4 and later, and chunks of UI message
- * streams.
+ * signature) comes once, behind the text that it came with, or behind the last of the deltas that
+ * repeat it. A tool call or the end hurries the text before it out within `maxTail`, an abort at
+ * once. It takes parts of versions 4 and later, and chunks of UI message streams.
  *
  * Throws `ConfigError` for a parameter that does not exist or is out of bounds.
  */
@@ -43,6 +44,7 @@ export function smoothStream(
   settings: Settings = {},
   // biome-ignore lint/suspicious/noExplicitAny: the AI SDK's types are its own, and change.
 ): (options?: any) => TransformStream<any, any> {
+  refuseNoObject(settings, "settings");
   if (settings.maxReasoningTokens != null) {
     throw new ConfigError(
       "maxReasoningTokens is for wrap(): it cannot end the AI SDK's own source",
@@ -76,21 +78,40 @@ function open(settings: Settings): Parts {
   });
 }
 
+/** What stands between texts: a part that is no plain text, or what texts look like from there on. */
+type Mark = { part: unknown } | { template: Template };
+
+/** What goes into the engine. */
+type Input =
+  | { text: string; template: Template }
+  | { mark: Mark; hurry: boolean }
+  | { end: "finish" | "cancel" };
+
 class Parts implements Machine<unknown> {
   #handle: Handle;
-  readonly isFaulty = false;
+  readonly fault = undefined;
   at = 0;
   /** What the last poll found. */
   #found: unknown;
-  /** The texts of this turn: a burst is one delta. */
-  #text = "";
-  /** For each mark under way: a part that is no plain text, or what texts look like from there. */
-  readonly #marks = new Queue<{ part?: unknown; template?: Template }>();
-  /** What the texts that go in look like. */
+  /** What has not gone in: of this turn, whose texts go in as one, or for want of room. */
+  readonly #inputs = new Queue<Input>();
+  #isFull = false;
+  /** What finds room from now on is due at once. */
+  #isUnpaced = false;
+  /** What the texts that come in look like. */
   #entering: Template | undefined;
-  /** What those that come out look like. */
+  /** The marks that have gone in and not come out. */
+  readonly #marks = new Queue<Mark>();
+  /** What the last text that went in looked like. */
+  #last: Template | undefined;
+  /** What the texts that come out look like. */
   #leaving: Template | undefined;
   readonly #halves = new Halves();
+  /**
+   * What the texts that came in last say besides, as a part without text. Some providers repeat it
+   * with every delta: then it comes once, behind the last of them, and cuts no text in between.
+   */
+  #said: Part | undefined;
 
   constructor(handle: Handle) {
     this.#handle = handle;
@@ -100,41 +121,51 @@ class Parts implements Machine<unknown> {
     const part = item as Part;
     const field = textField(part);
     if (field === undefined) {
-      this.#endText(now);
-      this.#mark(now, { part }, hurries(part));
+      this.#endSaid();
+      this.#inputs.push({ mark: { part }, hurry: hurries(part) });
+      // Whoever aborts does not wait.
+      if (part?.type === "abort") {
+        this.#isUnpaced = true;
+        this.flush();
+      }
       return;
     }
-    this.#enter(now, part, field);
-    this.#text += part[field] as string;
-    if (this.#text.length > TURN_MAX) this.settle(now);
-    if (!isPlain(part, field)) {
-      this.#endText(now);
-      this.#mark(now, { part: { ...part, [field]: "" } }, false);
+    const template = this.#enter(part, field);
+    const said = isPlain(part, field) ? undefined : { ...part, [field]: "" };
+    if (this.#said !== undefined && !isDeepStrictEqual(this.#said, said)) this.#endSaid();
+    this.#said = said;
+    const last = this.#inputs.last();
+    const text = part[field] as string;
+    if (last === undefined || !("text" in last)) this.#inputs.push({ text, template });
+    else {
+      last.text += text;
+      if (last.text.length > TURN_MAX) this.settle(now);
     }
   }
 
   settle(now: number): void {
-    if (this.#text === "") return;
-    const { part, field, kind } = this.#entering!;
-    const text = this.#halves.join(this.#text);
-    // Also if it is refused: it would be again.
-    this.#text = "";
-    if (!isWellFormed(text)) {
-      // Half a character within a text has no UTF-8: it passes as it is.
-      this.#mark(now, { part: { ...part, [field]: text } }, false);
-    } else if (text) {
-      const { bytes, length } = encode(text);
-      this.#check(native().engine_push(this.#handle, now, kind, 0, bytes, length, 0));
+    for (let input = this.#inputs.first(); input !== undefined; input = this.#inputs.first()) {
+      try {
+        this.#isFull = !this.#goIn(now, input);
+      } catch (error) {
+        // It would be refused again.
+        this.#inputs.shift();
+        throw error;
+      }
+      if (this.#isFull) return;
+      this.#inputs.shift();
     }
   }
 
   finish(now: number): void {
-    this.#endText(now);
-    this.#check(native().engine_finish(this.#handle, now));
+    this.#endSaid();
+    this.#inputs.push({ end: "finish" });
+    this.settle(now);
   }
 
   poll(now: number): Next {
     this.settle(now);
+    if (this.#isFull && this.#isUnpaced) this.#check(native().engine_flush(this.#handle));
     for (;;) {
       this.#check(native().engine_poll(this.#handle, now, out, OUTPUT_SIZE));
       switch (out[AT.TYPE]) {
@@ -149,12 +180,12 @@ class Parts implements Machine<unknown> {
           return Next.READY;
         }
         case OUTPUT.MARK: {
-          const { part, template } = this.#marks.shift()!;
-          if (template !== undefined) {
-            this.#leaving = template;
+          const mark = this.#marks.shift()!;
+          if ("template" in mark) {
+            this.#leaving = mark.template;
             continue;
           }
-          this.#found = part;
+          this.#found = mark.part;
           return Next.READY;
         }
         default:
@@ -168,7 +199,7 @@ class Parts implements Machine<unknown> {
   }
 
   wantsInput(): boolean {
-    return this.#handle !== 0 && native().engine_wants_input(this.#handle) === 1;
+    return this.#handle !== 0 && !this.#isFull && native().engine_wants_input(this.#handle) === 1;
   }
 
   flush(): void {
@@ -177,13 +208,15 @@ class Parts implements Machine<unknown> {
   }
 
   cancel(how: "flush" | "drop"): void {
-    if (how === "drop") this.#text = "";
-    else this.#endText(now());
-    this.#check(native().engine_cancel(this.#handle, CANCEL[how]));
-  }
-
-  takeFault(): undefined {
-    return undefined;
+    if (how === "drop") {
+      this.#inputs.clear();
+      this.#check(native().engine_cancel(this.#handle, CANCEL.drop));
+    } else {
+      this.#isUnpaced = true;
+      this.#endSaid();
+      this.#inputs.push({ end: "cancel" });
+      this.settle(now());
+    }
   }
 
   free(): void {
@@ -193,38 +226,72 @@ class Parts implements Machine<unknown> {
     this.#marks.clear();
   }
 
-  /** Texts from here on look like this part. */
-  #enter(now: number, part: Part, field: string): void {
-    const entering = this.#entering;
-    if (
-      entering?.field === field &&
-      entering.part.type === part.type &&
-      entering.part.id === part.id
-    ) {
-      return;
-    }
-    this.#endText(now);
-    const plain: Part = { type: part.type };
-    if ("id" in part) plain.id = part.id;
-    const kind = KINDS.indexOf(String(part.type).startsWith("reasoning") ? "reasoning" : "output");
-    this.#entering = { part: plain, field, kind };
-    this.#mark(now, { template: this.#entering }, false);
+  /** What texts look like that are like this part. */
+  #enter(part: Part, field: string): Template {
+    const { type, id } = part;
+    const before = this.#entering;
+    if (before?.field === field && before.part.type === type && before.part.id === id)
+      return before;
+    const kind = KINDS.indexOf(String(type).startsWith("reasoning") ? "reasoning" : "output");
+    const template = { part: "id" in part ? { type, id } : { type }, field, kind };
+    this.#endSaid();
+    this.#inputs.push({ mark: { template }, hurry: false });
+    this.#entering = template;
+    return template;
   }
 
   /** What comes now is other text, or none. */
-  #endText(now: number): void {
-    if (this.#entering === undefined) return;
-    this.settle(now);
-    const half = this.#halves.rest();
-    if (half) {
-      const { part, field } = this.#entering;
-      this.#mark(now, { part: { ...part, [field]: half } }, false);
-    }
+  #endSaid(): void {
+    if (this.#said === undefined) return;
+    this.#inputs.push({ mark: { part: this.#said }, hurry: false });
+    this.#said = undefined;
   }
 
-  #mark(now: number, mark: { part?: unknown; template?: Template }, hurry: boolean): void {
-    this.#check(native().engine_mark(this.#handle, now, 0, Number(hurry)));
-    this.#marks.push(mark);
+  /** Says whether there was room. */
+  #goIn(now: number, input: Input): boolean {
+    if ("text" in input) return this.#textGoesIn(now, input);
+    // The other half of a character can come no more.
+    const half = this.#halves.held;
+    if (half) {
+      const { part, field } = this.#last!;
+      if (!this.#markGoesIn(now, { part: { ...part, [field]: half } }, false)) return false;
+      this.#halves.rest();
+    }
+    if ("mark" in input) return this.#markGoesIn(now, input.mark, input.hurry);
+    const lib = native();
+    if (input.end === "finish") this.#check(lib.engine_finish(this.#handle, now));
+    else this.#check(lib.engine_cancel(this.#handle, CANCEL.flush));
+    return true;
+  }
+
+  #textGoesIn(now: number, input: { text: string; template: Template }): boolean {
+    const { part, field, kind } = input.template;
+    this.#last = input.template;
+    const text = this.#halves.join(input.text);
+    let hadRoom = true;
+    if (!isWellFormed(text)) {
+      // Half a character within a text has no UTF-8: it passes as it is.
+      hadRoom = this.#markGoesIn(now, { part: { ...part, [field]: text } }, false);
+    } else if (text) {
+      const { bytes, length } = encode(text);
+      const lib = native();
+      hadRoom = this.#hadRoom(lib.engine_push(this.#handle, now, kind, 0, bytes, length, 0));
+    }
+    // To be tried again as a whole.
+    if (!hadRoom) input.text = text + this.#halves.rest();
+    return hadRoom;
+  }
+
+  #markGoesIn(now: number, mark: Mark, hurry: boolean): boolean {
+    const hadRoom = this.#hadRoom(native().engine_mark(this.#handle, now, 0, Number(hurry)));
+    if (hadRoom) this.#marks.push(mark);
+    return hadRoom;
+  }
+
+  #hadRoom(status: number): boolean {
+    if (status === STATUS.FULL) return false;
+    this.#check(status);
+    return true;
   }
 
   #check(status: number): void {

@@ -4,15 +4,20 @@ import { Readable } from "node:stream";
 
 /** One end of a flow: its items, and how it is closed before its end. */
 export interface Source {
+  /** From now on nobody else can read it; nothing is read yet. */
+  lock?(): void;
   next(): Promise<IteratorResult<unknown>>;
   /** Ends a read that is under way, too, as far as the source lets us. */
   close(reason: unknown): unknown;
+  /** Aborted by whoever ends the stream from outside; a source that fails may abort it, too. */
+  readonly stopped?: AbortSignal;
 }
 
 /** What a source is, and its items. */
 export type Opened =
-  | { kind: "web"; source: Source; original: ReadableStream<unknown> }
-  | { kind: "node"; source: Source; original: Readable }
+  // `isBytes`: where one chunk ends and the next begins says nothing.
+  | { kind: "web"; source: Source; original: ReadableStream<unknown>; isBytes: boolean }
+  | { kind: "node"; source: Source; original: Readable; isBytes: boolean }
   | { kind: "sdk"; source: Source; original: SdkStream }
   | { kind: "iterable"; source: Source };
 
@@ -25,9 +30,13 @@ export interface SdkStream extends AsyncIterable<unknown> {
 export function open(given: unknown): Opened {
   const original = isResponse(given) ? bodyOf(given) : given;
   refuse(original);
-  if (isWeb(original)) return { kind: "web", source: ofWeb(original), original };
+  if (isWeb(original)) {
+    const isBytes = original !== given || isByteStream(original);
+    return { kind: "web", source: ofWeb(original), original, isBytes };
+  }
   if (original instanceof Readable || isOldReadable(original)) {
-    return { kind: "node", source: ofNode(original), original };
+    const isBytes = original.readableObjectMode === false;
+    return { kind: "node", source: ofNode(original), original, isBytes };
   }
   if (isSdkStream(original)) return { kind: "sdk", source: ofSdk(original), original };
   const found = original as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
@@ -83,14 +92,15 @@ function refuse(value: unknown): void {
   }
   if (!isIterable(value) && !isWeb(value)) {
     const hint =
-      typeof value === "object" &&
-      value !== null &&
-      ("choices" in value || "content" in value || "candidates" in value)
+      typeof value === "object" && value !== null && ANSWERS.some((member) => member in value)
         ? " but a finished answer: ask for a stream"
         : ": give a ReadableStream, a Node Readable or an iterable";
     throw new TypeError(`${named} is no stream${hint}`);
   }
 }
+
+/** What finished answers have their text in. */
+const ANSWERS = ["choices", "output", "content", "candidates"];
 
 /** Whether this member, and not the value itself, is what can be read. */
 function open_(value: object, member: string): boolean {
@@ -145,19 +155,41 @@ function name(value: unknown): string {
 
 function ofWeb(stream: ReadableStream<unknown>): Source {
   if (stream.locked) throw new TypeError("this ReadableStream is locked: something else reads it");
-  let reader: ReadableStreamDefaultReader<unknown> | undefined;
+  let reader: ReadableStreamDefaultReader<unknown>;
   return {
-    next() {
-      reader ??= stream.getReader();
-      return reader.read() as Promise<IteratorResult<unknown>>;
+    lock() {
+      // Also, fetch cancels a body whose Response nobody holds, unless somebody is about to read it.
+      reader = stream.getReader();
     },
-    close: (reason) => (reader ?? stream).cancel(reason),
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    close: (reason) =>
+      reader.cancel(reason).catch((error: unknown) =>
+        // One that has failed, as when fetch has the same signal, is closed already.
+        reader.closed.then(
+          () => Promise.reject(error),
+          () => {},
+        ),
+      ),
   };
+}
+
+/** Whether a reader may bring memory of its own: then what comes back can be read so, too. */
+function isByteStream(stream: ReadableStream<unknown>): boolean {
+  try {
+    (stream as ReadableStream).getReader({ mode: "byob" }).releaseLock();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function ofNode(stream: Readable): Source {
   let iterator: AsyncIterator<unknown> | undefined;
   return {
+    lock() {
+      // An error before the first read is told to who reads: unheard, it would end the process.
+      stream.on("error", () => {});
+    },
     next() {
       iterator ??= stream[Symbol.asyncIterator]();
       return iterator.next();
@@ -171,10 +203,12 @@ function ofNode(stream: Readable): Source {
 function ofSdk(stream: SdkStream): Source {
   const source = ofAsync(stream[Symbol.asyncIterator]());
   return {
+    stopped: stream.controller.signal,
     next: () => source.next(),
     close(reason) {
-      // Its generator waits for the network, and hears nothing else meanwhile.
-      stream.controller.abort(reason);
+      // Its generator waits for the network, and hears nothing else meanwhile. A reason of our own
+      // would come back as its error.
+      stream.controller.abort();
       return source.close(reason);
     },
   };

@@ -97,7 +97,20 @@ export function nodeStream(flow: Flow<unknown>, known: Told, like: Readable): Re
 /** Of an SDK: one of its own class. */
 export function sdkStream<S extends SdkStream>(stream: Stream<unknown>, like: S): S & Told {
   type Class = new (iterator: () => AsyncIterator<unknown>, controller: AbortController) => S;
-  const made = new (like.constructor as Class)(() => stream, like.controller);
+  /** Who reads it: the first to ask. */
+  let reader: object | undefined;
+  const iterator = (): AsyncIterator<unknown> => {
+    const own = {
+      next() {
+        reader ??= own;
+        // Whoever reads it again is told by the SDK itself that this cannot be.
+        return reader === own ? stream.next() : like[Symbol.asyncIterator]().next();
+      },
+      return: () => stream.return(),
+    };
+    return own;
+  };
+  const made = new (like.constructor as Class)(iterator, like.controller);
   return tell(made, stream);
 }
 

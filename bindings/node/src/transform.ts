@@ -1,6 +1,8 @@
 /** A transform of streams of the web: `body.pipeThrough(new DeclusterStream())`. */
 
+import { Finished } from "./errors.js";
 import { BREATH, type Flow } from "./flow.js";
+import { refuseNoObject } from "./parameters.js";
 import { lazyStream } from "./stream.js";
 import { Known } from "./told.js";
 import { type Options, start } from "./verbs.js";
@@ -16,6 +18,7 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
   let items = 0;
   let room: Promise<void> | undefined;
   let enter: (() => void) | undefined;
+  let isClosed = false;
   flow.onRoom = () => {
     room = undefined;
     enter?.();
@@ -25,7 +28,8 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
     start(controller) {
       // Whoever cancels one end, or aborts, cancels what is piped into the other.
       flow.onClosed = (reason) => {
-        controller.error(reason);
+        isClosed = true;
+        controller.error(reason ?? new Finished("the stream was closed"));
         enter?.();
       };
     },
@@ -35,6 +39,7 @@ export function pair<In, Out>(flow: Flow<Out>, readable: ReadableStream<Out>): P
         // Whoever always has something to write would let no timer ring.
         return items % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined;
       }
+      if (isClosed) return undefined;
       room ??= new Promise((resolve) => {
         enter = resolve;
       });
@@ -67,6 +72,7 @@ export class DeclusterStream<T = Uint8Array> extends Known implements Pair<T, T>
 
   /** Throws `ConfigError` for an option that does not exist or is out of bounds. */
   constructor(options: Options = {}) {
+    refuseNoObject(options, "options");
     const { rewriter, flow } = start(undefined, "stream", options);
     super(rewriter, flow);
     const ends = pair<T, T>(flow as Flow<T>, lazyStream(flow, false));

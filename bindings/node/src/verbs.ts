@@ -6,6 +6,7 @@ import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import type { Dialect } from "./names.js";
 import type { Event, Piece } from "./outputs.js";
+import { refuseNoObject } from "./parameters.js";
 import { type Framing, type Mode, Rewriter } from "./rewriter.js";
 import type { Settings } from "./settings.js";
 import { isResponse, type Opened, open, type SdkStream, type Source } from "./source.js";
@@ -44,7 +45,8 @@ export type AnySource = Response | ReadableStream | Readable | Items<unknown>;
  *
  * Throws `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while it
  * is read the source's own error, `TooLarge` or another `ProviderError`, each after all text that had
- * arrived before it, and `ReasoningBudgetExceeded` beyond `maxReasoningTokens`.
+ * arrived before it, and `ReasoningBudgetExceeded` beyond `maxReasoningTokens`. Where somebody
+ * has aborted the source (the signal of its `fetch`), what is queued is dropped, as with `signal`.
  */
 export function wrap(source: Response, options?: Options): Response & Told;
 export function wrap<T>(source: ReadableStream<T>, options?: Options): ReadableStream<T> & Told;
@@ -52,12 +54,13 @@ export function wrap(source: Readable, options?: Options): Readable & Told;
 export function wrap<S extends SdkStream>(source: S, options?: Options): S & Told;
 export function wrap<T>(source: Items<T>, options?: Options): Stream<T>;
 export function wrap(source: unknown, options: Options = {}): unknown {
+  refuseNoObject(options, "options");
   if (isResponse(source)) return wrapResponse(source, options);
   const opened = open(source);
   const { rewriter, flow } = start(opened, "stream", options);
   switch (opened.kind) {
     case "web":
-      return webStream(flow, new Known(rewriter, flow), isByteStream(opened.original));
+      return webStream(flow, new Known(rewriter, flow), opened.isBytes && !hasLines(options));
     case "node":
       return nodeStream(flow, new Known(rewriter, flow), opened.original);
     case "sdk":
@@ -79,8 +82,10 @@ export function pieces(
 ): Stream<Piece | Event>;
 export function pieces(
   source: AnySource,
-  { events, ...options }: Options & { events?: boolean | undefined } = {},
+  given: Options & { events?: boolean | undefined } = {},
 ): Stream<Piece | Event> {
+  refuseNoObject(given, "options");
+  const { events, ...options } = given;
   const watch = new Watch("nothing of it is known", events === true);
   const mode = events ? "pieces+events" : "pieces";
   const { rewriter, flow } = start(open(source), mode, options, watch);
@@ -97,6 +102,7 @@ export function blocks(
   source: AnySource,
   options: Options & { events?: boolean | undefined } = {},
 ): Stream<Piece | Event> {
+  refuseNoObject(options, "options");
   if (options.unit != null) throw new TypeError("blocks() gives whole blocks: it takes no unit");
   return pieces(source, { ...options, unit: "whole" });
 }
@@ -111,6 +117,7 @@ export function blocks(
  * part of the answer: loop over `pieces` to have it.
  */
 export async function collect(source: AnySource, options: Options = {}): Promise<Answer> {
+  refuseNoObject(options, "options");
   const unpaced: Options = { ...options, ...UNPACED };
   const { rewriter, flow } = start(open(source), "pieces+events", unpaced);
   return collectFrom(new Stream(rewriter, flow as Flow<Piece | Event>), rewriter);
@@ -130,7 +137,11 @@ function wrapResponse(response: Response, options: Options): Response & Told {
   const own = new Headers(headers);
   // Of the body as it was on the wire; it is not as long any more, nor compressed.
   for (const name of ["content-length", "content-encoding"]) own.delete(name);
-  const paced = new Response(webStream(flow, known, true), { status, statusText, headers: own });
+  const paced = new Response(webStream(flow, known, !hasLines(options)), {
+    status,
+    statusText,
+    headers: own,
+  });
   // A response that is made has none.
   Object.defineProperty(paced, "url", { value: response.url, configurable: true });
   return tell(paced, known);
@@ -140,9 +151,10 @@ function wrapResponse(response: Response, options: Options): Response & Told {
 export function start(
   opened: Opened | undefined,
   mode: Mode,
-  { signal, framing, dialect, ...settings }: Options,
+  options: Options,
   watch = mode === "stream" ? new Watch("it passes as it is, unpaced", true) : undefined,
 ): { rewriter: Rewriter; flow: Flow<unknown> } {
+  const { signal, framing, dialect, ...settings } = options;
   if (signal != null && typeof signal.addEventListener !== "function") {
     throw new TypeError("signal is an AbortSignal");
   }
@@ -151,21 +163,17 @@ export function start(
       throw new ConfigError(`${name} is for pace: "fixed"; a limit for any pace is maxRate`);
     }
   }
-  const said = { framing: framing ?? undefined, dialect: dialect ?? undefined };
-  const how = { mode, ...said, settings, watch };
+  const isBytes = opened !== undefined && "isBytes" in opened && opened.isBytes;
+  const framed = framing ?? (isBytes ? "bytes" : undefined);
+  const how = { mode, framing: framed, dialect: dialect ?? undefined, settings, watch };
   const rewriter = new Rewriter(now(), how);
   const source: Source | undefined = opened?.source;
   return { rewriter, flow: new Flow<unknown>(rewriter, source, signal ?? undefined) };
 }
 
-/** Whether a reader may bring memory of its own: then what comes back can be read so, too. */
-function isByteStream(stream: ReadableStream<unknown>): boolean {
-  try {
-    (stream as ReadableStream).getReader({ mode: "byob" }).releaseLock();
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether the chunks are said to be lines: of a byte stream only the bytes would stay. */
+function hasLines({ framing }: Options): boolean {
+  return framing != null && framing !== "bytes";
 }
 
 /** Settings with which nothing waits, and nothing but what the provider sent can be too much. */

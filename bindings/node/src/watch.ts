@@ -38,6 +38,11 @@ export class Watch {
     );
   }
 
+  /** The stream is cut short: what it would have been is not known. */
+  cut(): void {
+    this.#unsure = false;
+  }
+
   /** At the end: tells of a failure that the items did not show. */
   end(stream: Watched): void {
     this.look(stream);

@@ -62,7 +62,9 @@ pub(crate) struct Lane {
     pub runs: VecDeque<Run>,
     cuts: Cuts,
     /// When each of the decided block ends was decided.
-    decided: VecDeque<Nanos>,
+    decided: VecDeque<Due>,
+    /// How long the deadline clock has stood still.
+    away: Nanos,
     /// Places that no piece may cross.
     fences: VecDeque<Edge>,
     /// What has left.
@@ -88,8 +90,23 @@ pub(crate) struct Run {
     /// Tokens without text, in even parts.
     pub count: Option<Count>,
     pub arrived: Nanos,
-    /// The same on the deadline clock, which stands still while the consumer is away.
-    pub due_from: Nanos,
+    /// The same on the deadline clock: see [`Lane::due_from`].
+    due_from: Due,
+}
+
+/// A time on the deadline clock, which stands still while the consumer is away: without the time for which it has.
+/// So an absence moves all of them at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Due(u64);
+
+impl Due {
+    fn of(at: Nanos, away: Nanos) -> Self {
+        Self(at.0.wrapping_sub(away.0))
+    }
+
+    fn at(self, away: Nanos) -> Nanos {
+        Nanos(self.0.wrapping_add(away.0))
+    }
 }
 
 /// Tokens whose text is not known, leaving part by part.
@@ -198,7 +215,7 @@ impl Queue {
             end: lane.cuts.end(),
             count,
             arrived: now,
-            due_from: now,
+            due_from: Due::of(now, lane.away),
         });
         self.next += 1;
         self.bytes += delta.text.len() + OVERHEAD;
@@ -266,13 +283,22 @@ impl Queue {
         Some(run)
     }
 
-    /// The consumer was away: the deadline clock stood still from `from` to `now`.
+    /// The consumer was away: the deadline clock stood still from `from` to `now`. In constant time for each call, but for
+    /// what came in between, which is looked at once.
     pub(crate) fn shift(&mut self, from: Nanos, now: Nanos) {
-        let away = now.since(from);
-        let moved = |t: Nanos| if t <= from { t.after(away) } else { t.max(now) };
         for lane in &mut self.lanes {
-            lane.runs.iter_mut().for_each(|run| run.due_from = moved(run.due_from));
-            lane.decided.iter_mut().for_each(|at| *at = moved(*at));
+            let before = lane.away;
+            lane.away = before.after(now.since(from));
+            let after = lane.away;
+            // What came meanwhile arrives when the clock goes on. It is last, since times only grow.
+            let runs = lane.runs.iter_mut().rev().map(|run| &mut run.due_from);
+            for due in runs.take_while(|due| due.at(before) > from) {
+                *due = Due::of(due.at(before).max(now), after);
+            }
+            let decided = lane.decided.iter_mut().rev();
+            for due in decided.take_while(|due| due.at(before) > from) {
+                *due = Due::of(due.at(before).max(now), after);
+            }
         }
     }
 
@@ -297,6 +323,7 @@ impl Lane {
                 None => Cuts::PerDelta { ends: VecDeque::new(), cutter },
             },
             decided: VecDeque::new(),
+            away: Nanos::ZERO,
             fences: VecDeque::new(),
             head,
             kind,
@@ -336,7 +363,7 @@ impl Lane {
     }
 
     fn note_decided(&mut self, now: Nanos) {
-        self.decided.resize(self.cuts.ends().len(), now);
+        self.decided.resize(self.cuts.ends().len(), Due::of(now, self.away));
     }
 
     fn fence(&mut self) {
@@ -381,7 +408,7 @@ impl Lane {
     /// The first block end behind the head, and when it was decided. `enter_block` first.
     pub(crate) fn block_end(&self) -> Option<(Edge, Nanos)> {
         let ends = self.cuts.ends().iter().zip(&self.decided);
-        ends.map(|(end, at)| (*end, *at)).find(|(end, _)| end.end > self.head.end)
+        ends.map(|(end, due)| (*end, due.at(self.away))).find(|(end, _)| end.end > self.head.end)
     }
 
     /// The first place behind the head and before `offset` that may yet prove to be a block's end.
@@ -445,6 +472,11 @@ impl Lane {
 
     pub(crate) fn first(&self, kind: Kind) -> First {
         self.first[kind as usize]
+    }
+
+    /// When a run arrived, on the deadline clock.
+    pub(crate) fn due_from(&self, run: &Run) -> Nanos {
+        run.due_from.at(self.away)
     }
 
     /// When the byte at `offset` arrived.

@@ -101,7 +101,7 @@ impl Rules {
                 Unit::Word => m.pacer.due().max(m.room(u64::from(count) * 16)),
                 _ => m.pacer.due(),
             };
-            let at = due.min(self.deadline(front.due_from, tail));
+            let at = due.min(self.deadline(lane.due_from(front), tail));
             return Some((m.earliest(at, flushed), Release::Count(count)));
         }
         let cuts = Cuts::new(self, lane, front);
@@ -111,7 +111,7 @@ impl Rules {
         let first = options.into_iter().flatten().min_by_key(|(at, _)| (*at).max(m.now));
         let due_from = match (self.unit, cuts.block_end) {
             (Unit::Whole, Some((_, decided))) => decided,
-            _ => front.due_from,
+            _ => lane.due_from(front),
         };
         let deadline = self.deadline(due_from, tail).max(m.now);
         let (at, cut) = match first {
