@@ -7,7 +7,9 @@
 // own for both.
 //
 // The smoother's file is imported by path. Its package's root exports the same function, but loads
-// LangChain and OpenTelemetry with it; alone it has a smaller process.
+// LangChain and OpenTelemetry with it. The file itself needs nothing, so package.json overrides all
+// dependencies of that package by one that is small and here anyway; this is in the smoother's
+// favour, too: its process is smaller.
 
 import { smoothStream as ai } from "ai";
 import { smoothStream as decluster, pieces } from "../../bindings/node/dist/index.js";
