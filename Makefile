@@ -31,10 +31,12 @@ test-all: test test-cost $(VENV)/.installed-clients
 	$(MAKE) fuzz FUZZ_SECONDS=60
 
 ## Instructions, counted by valgrind: no text may cost the segmenter more than three times what prose does (marks and blanks
-## 3.5), and the way through the C library no more than 1.3 times the way from Rust.
+## 3.5), a backlog that is polled late may cost no more than in proportion to its length, and the way through the C library no more than 1.3
+## times the way from Rust.
 test-cost:
 	tests/c/tools.sh build-essential valgrind
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin segment_cost
+	$(CARGO) run --locked --release --quiet -p decluster-benches --bin late_cost
 	$(MAKE) --silent install PREFIX='$(abspath $(TARGET))/prefix'
 	$(CARGO) run --locked --release --quiet -p decluster-benches --bin c_cost '$(abspath $(TARGET))/prefix'
 

@@ -63,7 +63,8 @@ export async function collectFrom(
       texts.clear();
     } else if (found.index !== undefined) {
       const text = of(found.index);
-      text.reasoning.push(...text.output.splice(0));
+      text.reasoning = text.reasoning.concat(text.output);
+      text.output = [];
     }
   }
   const { recognised: _, exceeded: __, choices, ...fields } = rewriter.fields();

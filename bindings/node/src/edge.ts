@@ -8,7 +8,8 @@
 function refuse(): Record<string, never> {
   throw new Error(
     "decluster is a native library: it runs in Node.js (20 or newer), not in edge runtimes, workers " +
-      "of a CDN or browsers. In a Next.js route say `export const runtime = 'nodejs'`.",
+      "of a CDN or browsers (for which jest's jsdom stands: say `testEnvironment: 'node'`). In a Next.js " +
+      "route say `export const runtime = 'nodejs'`.",
   );
 }
 

@@ -114,6 +114,8 @@ export class Engine {
       throw new TypeError(`how is flush or drop, not ${String(how)}`);
     }
     this.#check(native().engine_cancel(this.#open(), CANCEL[how]));
+    // It stays cancelled, whatever time it is told then.
+    this.#started = true;
   }
 
   /**

@@ -5,12 +5,13 @@
 
 /** Base of all errors that decluster throws, but for `TypeError`s about arguments. */
 export class DeclusterError extends Error {
-  static {
-    // On the prototype: of every instance it would be one more property to show.
-    Object.defineProperty(DeclusterError.prototype, "name", {
-      get(this: Error) {
-        return this.constructor.name;
-      },
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    // Not among what is shown beside the message.
+    Object.defineProperty(this, "name", {
+      value: new.target.name,
+      configurable: true,
+      writable: true,
     });
   }
 }

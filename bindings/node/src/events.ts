@@ -7,10 +7,15 @@
 
 /** The event as JSON; `null` where it holds itself or cannot be said. */
 export function dump(event: object): string {
+  // With a function that looks at each member it takes half as long again, so only where it must be.
+  return inJson(event, undefined) ?? inJson(event, plain) ?? "null";
+}
+
+function inJson(event: object, by: typeof plain | undefined): string | undefined {
   try {
-    return JSON.stringify(event, plain) ?? "null";
+    return JSON.stringify(event, by);
   } catch {
-    return "null";
+    return undefined;
   }
 }
 
@@ -33,8 +38,9 @@ function merge(own: unknown, said: unknown): unknown {
     return members.some((member, at) => member !== own[at]) ? members : own;
   }
   if (isRecord(own) && isRecord(said) && !hasJson(own)) return mergeRecord(own, said);
-  // What JSON cannot hold was left out or null, and nothing was written in its place.
-  if (said === null && isUnsayable(own)) return own;
+  // What JSON cannot hold was left out or null (a bigint perhaps a text, where a program says how),
+  // and nothing was written in its place.
+  if (typeof own === "bigint" || (said === null && isUnsayable(own))) return own;
   if (hasJson(own) && JSON.stringify(own) === JSON.stringify(said)) return own;
   return said;
 }
@@ -76,9 +82,7 @@ function define(members: PropertyDescriptorMap, key: string, value: PropertyDesc
 
 /** Whether it stands as null in JSON, though it is something else. */
 function isUnsayable(value: unknown): boolean {
-  return typeof value === "number"
-    ? !Number.isFinite(value)
-    : typeof value === "bigint" || !isSaid(value);
+  return typeof value === "number" ? !Number.isFinite(value) : !isSaid(value);
 }
 
 type Members = Record<string, unknown>;

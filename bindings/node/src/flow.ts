@@ -6,7 +6,10 @@
  * runs only while somebody waits.
  */
 
+import { inspect } from "node:util";
 import { type Machine, Next } from "./machine.js";
+import { Queue } from "./queue.js";
+import { listen, unlisten } from "./signals.js";
 import type { Source } from "./source.js";
 
 /** How long closing a stream waits for its source, in milliseconds: it returns within 100. */
@@ -17,6 +20,8 @@ export const BREATH = 64;
 interface Waiter<T> {
   resolve(result: IteratorResult<T, undefined>): void;
   reject(error: unknown): void;
+  /** What must not be collected before: a stream that nobody holds is closed. */
+  readonly holds: object | undefined;
 }
 
 export class Flow<T> {
@@ -24,7 +29,7 @@ export class Flow<T> {
   /** Undefined where items are pushed. */
   readonly #source: Source | undefined;
   readonly #signal: AbortSignal | undefined;
-  readonly #waiters: Waiter<T>[] = [];
+  readonly #waiters = new Queue<Waiter<T>>();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer rings. */
   #ringsAt = Number.POSITIVE_INFINITY;
@@ -58,7 +63,7 @@ export class Flow<T> {
     this.#signal = signal;
     source?.lock?.();
     if (signal?.aborted) this.#abort();
-    else signal?.addEventListener("abort", this.#abort);
+    else if (signal !== undefined) listen(signal, this.#abort);
     source?.stopped?.addEventListener("abort", this.#stop);
   }
 
@@ -68,8 +73,8 @@ export class Flow<T> {
     if (this.#closedFor !== undefined) call(this.#closedFor.reason);
   }
 
-  /** The next item, once it is due. Several may wait; they are served in order. */
-  next(): Promise<IteratorResult<T, undefined>> {
+  /** The next item, once it is due. Several may wait; they are served in order. Until then holds `holds`. */
+  next(holds?: object): Promise<IteratorResult<T, undefined>> {
     if (!this.#started) {
       this.#started = true;
       this.#read();
@@ -84,7 +89,7 @@ export class Flow<T> {
       }
     }
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ resolve, reject });
+      this.#waiters.push({ resolve, reject, holds });
     });
   }
 
@@ -126,8 +131,7 @@ export class Flow<T> {
   close(reason?: unknown): Promise<void> {
     if (!this.#over) {
       this.#failed = undefined;
-      this.#machine.cancel("drop");
-      this.#end();
+      this.#forget();
       this.#serve();
     }
     this.#closing ??= this.#closeSource(reason);
@@ -141,16 +145,30 @@ export class Flow<T> {
 
   /** Whoever aborts does not want what is queued. */
   #drop(reason: unknown): void {
-    this.#machine.cancel("drop");
     this.#failed = { error: reason };
-    this.#end();
+    this.#forget();
     this.#serve();
     this.#closing ??= this.#closeSource(reason);
+  }
+
+  /** What is queued is dropped, and that is the end. */
+  #forget(): void {
+    try {
+      this.#machine.cancel("drop");
+    } catch {
+      // Of a library that has failed there is nothing to drop.
+    }
+    this.#end();
   }
 
   /** The source was stopped: nobody wants the rest, but its end is no error. */
   readonly #stop = (): void => {
     if (this.#over || this.#failed !== undefined) return;
+    if (this.#signal?.aborted) {
+      // The same signal stops both; whoever gave it to us as well wants its reason.
+      this.#abort();
+      return;
+    }
     if (!this.#reading) {
       void this.close();
       return;
@@ -268,11 +286,20 @@ export class Flow<T> {
   readonly #onItem = (result: IteratorResult<unknown>): void => {
     this.#reading = false;
     if (this.#over) return;
-    if (result.done) {
+    let done: boolean | undefined;
+    let value: unknown;
+    try {
+      ({ done = false, value } = result);
+    } catch (error) {
+      // It is no result at all, or throws when it is looked at.
+      this.#onError(error);
+      return;
+    }
+    if (done) {
       this.finish();
       return;
     }
-    this.#take(result.value);
+    this.#take(value);
     this.#resume();
   };
 
@@ -316,6 +343,8 @@ export class Flow<T> {
 
   /** An item is none, or does not fit. */
   #refused(error: unknown): void {
+    // An event whose getter closes the stream comes too late, and is no error.
+    if (this.#over) return;
     this.#closing ??= this.#closeSource(error);
     this.#failWith(error);
   }
@@ -351,7 +380,7 @@ export class Flow<T> {
   #end(): void {
     this.#over = true;
     this.#unring();
-    this.#signal?.removeEventListener("abort", this.#abort);
+    if (this.#signal !== undefined) unlisten(this.#signal, this.#abort);
     this.#source?.stopped?.removeEventListener("abort", this.#stop);
     this.#machine.free();
     const { fault } = this.#machine;
@@ -376,7 +405,8 @@ export class Flow<T> {
       // `fetch` was given the same signal, and has ended it.
       if (error === reason) return;
       // The stream itself is complete: a source that fails to close loses nothing of it.
-      process.emitWarning(`closing the source failed: ${String(error)}`, "DeclusterWarning");
+      const told = error instanceof Error ? String(error) : inspect(error);
+      process.emitWarning(`closing the source failed: ${told}`, "DeclusterWarning");
     }
   }
 }

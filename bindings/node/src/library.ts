@@ -62,9 +62,17 @@ function places(target: string, environment: NodeJS.ProcessEnv): Place[] {
   return found;
 }
 
+/** Where this module lies. Throws where a bundler has left nothing of that. */
+export function moduleUrl(): string {
+  // As CommonJS a bundle has no `import.meta`.
+  const url: string | undefined = import.meta.url;
+  if (!url) throw new LibraryError(`a bundler has moved this package. ${OUTSIDE}`);
+  return url;
+}
+
 function inPackage(target: string, name: string): string | undefined {
   try {
-    return createRequire(import.meta.url).resolve(`decluster-${target}/${name}`);
+    return createRequire(moduleUrl()).resolve(`decluster-${target}/${name}`);
   } catch {
     return undefined;
   }
@@ -72,11 +80,11 @@ function inPackage(target: string, name: string): string | undefined {
 
 /** The folder of this package, whether this is its `dist` or what its tests compile to. */
 function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
+  let folder = dirname(fileURLToPath(moduleUrl()));
   while (!existsSync(join(folder, "package.json"))) {
     const above = dirname(folder);
     // A bundler has put this file elsewhere.
-    if (above === folder) return dirname(fileURLToPath(import.meta.url));
+    if (above === folder) return dirname(fileURLToPath(moduleUrl()));
     folder = above;
   }
   return folder;
@@ -89,9 +97,6 @@ export function fileName(): string {
 }
 
 function advice(target: string): string {
-  const bundled =
-    "If a bundler has moved this package, keep it out of the bundle: in Next.js by " +
-    '`serverExternalPackages: ["decluster", "koffi"]`.';
   if (target.endsWith("-musl")) {
     return (
       "This system's C library is musl (as in Alpine), for which there is no built library yet: " +
@@ -99,8 +104,15 @@ function advice(target: string): string {
       "or use an image with glibc (node:20-slim)."
     );
   }
-  return `Build libdecluster from the sources (\`make libdecluster\`) and let ${VARIABLE} name it. ${bundled}`;
+  return (
+    `If a bundler has moved this package, ${OUTSIDE} Build libdecluster from the sources ` +
+    `(\`make libdecluster\`) where there is none for this platform, and let ${VARIABLE} name it.`
+  );
 }
+
+const OUTSIDE =
+  "keep decluster and koffi out of the bundle (esbuild: --external:decluster --external:koffi; " +
+  'Next.js: serverExternalPackages: ["decluster", "koffi"]).';
 
 /** Whether the C library is musl: its `ldd` is a script or a link that says so. */
 function isMusl(): boolean {

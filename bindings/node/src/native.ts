@@ -8,7 +8,7 @@
 import { createRequire } from "node:module";
 import { endianness } from "node:os";
 import { LibraryError } from "./errors.js";
-import { findLibrary } from "./library.js";
+import { findLibrary, moduleUrl } from "./library.js";
 import { ABI_VERSION, STATUS } from "./names.js";
 
 /** A handle of the library; 0 is none. */
@@ -103,8 +103,6 @@ interface Koffi {
   decode(address: number, type: string, length: number): unknown;
 }
 
-/** Under this name tools that collect what a program needs find koffi. */
-const require = createRequire(import.meta.url);
 let koffi: Koffi | undefined;
 let loaded: Native | undefined;
 
@@ -124,7 +122,15 @@ function load(): Native {
   const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
   let library: ReturnType<Koffi["load"]>;
   try {
+    // Under this name tools that collect what a program needs find koffi.
+    const require = createRequire(moduleUrl());
     koffi = require("koffi") as Koffi;
+  } catch (error) {
+    throw new LibraryError(`koffi, which loads ${file}, is not to be had: ${reason(error)}`, {
+      cause: error,
+    });
+  }
+  try {
     library = koffi.load(file);
   } catch (error) {
     throw new LibraryError(`${file} cannot be loaded: ${reason(error)}`, { cause: error });
@@ -248,25 +254,26 @@ export function isWellFormed(text: string): boolean {
   return (text as unknown as { isWellFormed(): boolean }).isWellFormed();
 }
 
-let incoming = Buffer.allocUnsafeSlow(1 << 14);
-const NO_BYTES = new Uint8Array(1);
-
 /** Text on its way in: `bytes` until the next call, of which `length` count. */
-export const encoded = { bytes: NO_BYTES as Uint8Array, length: 0 };
+interface Encoded {
+  bytes: Uint8Array;
+  length: number;
+}
+
+let incoming = Buffer.allocUnsafeSlow(1 << 14);
+const encoded: Encoded = { bytes: incoming, length: 0 };
 
 /** UTF-8 of a text, in a buffer that the next call uses again. Halves of characters become U+FFFD. */
-export function encode(text: string): typeof encoded {
+export function encode(text: string): Encoded {
   // A UTF-16 unit takes three bytes at most.
   const most = text.length * 3;
   if (most > KEPT) {
     const bytes = Buffer.from(text);
-    encoded.bytes = bytes;
-    encoded.length = bytes.length;
-  } else {
-    if (most > incoming.length) incoming = Buffer.allocUnsafeSlow(KEPT);
-    encoded.bytes = incoming;
-    encoded.length = incoming.write(text, 0, "utf8");
+    return { bytes, length: bytes.length };
   }
+  if (most > incoming.length) incoming = Buffer.allocUnsafeSlow(KEPT);
+  encoded.bytes = incoming;
+  encoded.length = incoming.write(text, 0, "utf8");
   return encoded;
 }
 

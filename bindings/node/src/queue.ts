@@ -12,6 +12,7 @@ export class Queue<T> {
   }
 
   shift(): T | undefined {
+    if (this.length === 0) return undefined;
     const item = this.#items[this.#first];
     this.#first += 1;
     if (this.#first === this.#items.length) this.clear();

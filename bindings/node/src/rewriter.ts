@@ -1,6 +1,7 @@
 /** A stream of a provider in the engine: what goes in, what comes out, what is known of it. */
 
-import { ProviderError, ReasoningBudgetExceeded } from "./errors.js";
+import { types } from "node:util";
+import { ConfigError, ProviderError, ReasoningBudgetExceeded } from "./errors.js";
 import { changed, dump } from "./events.js";
 import { type Fields, readFields } from "./fields.js";
 import { Halves } from "./halves.js";
@@ -52,6 +53,8 @@ export class Rewriter implements Machine<unknown> {
   readonly #mode: Mode;
   readonly #framing: Framing | undefined;
   #kind: Kind | undefined;
+  /** Whether bytes come as Buffers, which are texts where others are lists of numbers. */
+  #hasBuffers = false;
   readonly #watch: Watch | undefined;
   readonly #halves = new Halves();
   readonly #ready = new Queue<unknown>();
@@ -63,20 +66,23 @@ export class Rewriter implements Machine<unknown> {
   /** Events that were pushed and may still come out, by their numbers. */
   readonly #events = new Map<number, unknown>();
   #pushed = 0;
+  #isDropped = false;
   #done = 0;
   fault: Error | undefined;
   at = 0;
   /** What was known when the handle was freed. */
   #last: { stats: Stats; fields: Fields } | undefined;
+  /** Why nothing was known then: the library has failed. */
+  #unknown: unknown;
 
   constructor(now: number, { mode, framing, dialect, settings, watch }: How) {
     const number = dialect === undefined ? 0 : DIALECTS.indexOf(dialect);
     if (number < 0) {
       const known = DIALECTS.slice(1).join(", ");
-      throw refusal(STATUS.CONFLICT, `dialect is one of ${known}, not ${String(dialect)}`);
+      throw new ConfigError(`dialect is one of ${known}, not ${String(dialect)}`);
     }
     if (framing !== undefined && !["lines", "bytes", "text"].includes(framing)) {
-      throw refusal(STATUS.CONFLICT, `framing is lines, bytes or text, not ${String(framing)}`);
+      throw new ConfigError(`framing is lines, bytes or text, not ${String(framing)}`);
     }
     this.#mode = mode;
     this.#framing = framing;
@@ -95,8 +101,9 @@ export class Rewriter implements Machine<unknown> {
 
   push(now: number, item: unknown): void {
     if (typeof item === "string") this.#pushText(now, item);
-    else if (item instanceof Uint8Array) this.#pushBytes(now, item);
-    else if (item instanceof ArrayBuffer) this.#pushBytes(now, new Uint8Array(item));
+    // Each realm has classes of its own, as in test runners: `instanceof` knows but one.
+    else if (types.isUint8Array(item)) this.#pushBytes(now, item);
+    else if (types.isArrayBuffer(item)) this.#pushBytes(now, new Uint8Array(item));
     else this.#pushEvent(now, item);
   }
 
@@ -150,14 +157,21 @@ export class Rewriter implements Machine<unknown> {
   }
 
   cancel(how: "flush" | "drop"): void {
-    if (how === "drop") this.#ready.clear();
+    if (how === "drop") {
+      this.#ready.clear();
+      this.#isDropped = true;
+    }
     this.#watch?.cut();
     this.#check(native().rewriter_cancel(this.#handle, CANCEL[how]));
   }
 
   free(): void {
     if (this.#handle === 0) return;
-    this.#last = { stats: this.stats(), fields: this.fields() };
+    try {
+      this.#last = { stats: this.stats(), fields: this.fields() };
+    } catch (error) {
+      this.#unknown = error;
+    }
     native().rewriter_free(this.#handle);
     this.#handle = 0;
     this.#events.clear();
@@ -171,9 +185,12 @@ export class Rewriter implements Machine<unknown> {
   /** What is known of the stream so far. */
   fields(): Fields {
     if (this.#last !== undefined) return this.#last.fields;
+    if (this.#unknown !== undefined) throw this.#unknown;
     const json = given((pointer, size) => native().rewriter_answer(this.#handle, pointer, size));
     if (typeof json === "number") throw refusal(json, native().rewriter_error(this.#handle));
-    return readFields(json);
+    const fields = readFields(json);
+    // What was read ahead does not say how the stream ended for whoever left it.
+    return this.#isDropped ? { ...fields, verdict: null, reason: LEFT } : fields;
   }
 
   /** Whether bare texts come, of which nothing is known. */
@@ -195,7 +212,8 @@ export class Rewriter implements Machine<unknown> {
 
   #pushBytes(now: number, item: Uint8Array): void {
     this.#is("bytes");
-    this.#pushItem(now, item, item.length);
+    this.#hasBuffers = Buffer.isBuffer(item);
+    this.#pushItem(now, item, lengthOf.call(item));
   }
 
   #pushItem(now: number, bytes: Uint8Array, length: number): void {
@@ -228,8 +246,9 @@ export class Rewriter implements Machine<unknown> {
   #pushEvent(now: number, item: unknown): void {
     const isPair = Array.isArray(item) && item.length === 2 && isName(item[0]);
     const event: unknown = isPair ? item[1] : item;
-    if (typeof event !== "object" || event === null || Array.isArray(event))
-      throw gave(item, KNOWN);
+    if (typeof event !== "object" || event === null || Array.isArray(event) || isMemory(event)) {
+      throw gave(item);
+    }
     this.#is("events");
     if (this.#mode === "stream") this.#events.set(this.#pushed, item);
     this.#pushed += 1;
@@ -264,7 +283,8 @@ export class Rewriter implements Machine<unknown> {
     switch (type) {
       case OUTPUT.BYTES:
         if (this.#kind !== "text") {
-          const bytes = outBytes();
+          const own = outBytes();
+          const bytes = this.#hasBuffers ? Buffer.from(own.buffer) : own;
           if (this.#lines === undefined) ready.push(bytes);
           else this.#lines.cutBytes(bytes, ready);
         } else if (this.#lines === undefined) {
@@ -308,13 +328,14 @@ export class Rewriter implements Machine<unknown> {
   #check(status: number): void {
     if (status === STATUS.OK) return;
     const error = refusal(status, native().rewriter_error(this.#handle));
-    if (!FAULTS.has(status)) throw error;
-    this.fault = error;
     if (status === STATUS.REASONING_BUDGET_EXCEEDED) {
-      const exceeded = this.fields().exceeded ?? { used: Number.NaN, limit: Number.NaN };
-      this.fault = new ReasoningBudgetExceeded(error.message, exceeded.used, exceeded.limit);
-    } else if (!(error instanceof ProviderError)) {
-      this.fault = new ProviderError(error.message);
+      // Whoever says so also says by how much.
+      const { used, limit } = this.fields().exceeded!;
+      this.fault = new ReasoningBudgetExceeded(error.message, used, limit);
+    } else if (error instanceof ProviderError) {
+      this.fault = error;
+    } else {
+      throw error;
     }
   }
 }
@@ -328,11 +349,25 @@ function isName(value: unknown): boolean {
   return typeof value === "string" || value === null || value === undefined;
 }
 
-function gave(item: unknown, what: string): TypeError {
-  const kind = item === null ? "null" : Array.isArray(item) ? "an array" : `a ${typeof item}`;
-  return new TypeError(`the source gave ${kind}; ${what}`);
+/** Views and buffers that are no bytes to us: as events they would say nothing. */
+function isMemory(value: object): boolean {
+  return ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value);
 }
 
+/** The length that the memory has, whatever a subclass says. */
+const lengthOf = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype),
+  "length",
+)!.get as (this: Uint8Array) => number;
+
+function gave(item: unknown): TypeError {
+  const type =
+    typeof item === "object" ? Object.prototype.toString.call(item).slice(8, -1) : typeof item;
+  const kind = item == null ? String(item) : Array.isArray(item) ? "an array" : `a ${type}`;
+  return new TypeError(`the source gave ${kind}; ${KNOWN}`);
+}
+
+const LEFT = "the reader left before the end";
 const KNOWN = "lines or chunks are strings or Uint8Arrays, events are objects or [name, object]";
 const CONFLICT = "unit = whole is for blocks(), which gives whole blocks";
 const NAMES: Record<Kind, string> = { text: "strings", bytes: "bytes", events: "events" };
@@ -343,8 +378,3 @@ const MODES: Record<Mode, number> = {
 };
 const NEWLINE = 0x0a;
 const NOTHING = new Uint8Array(1);
-const FAULTS: ReadonlySet<number> = new Set([
-  STATUS.TOO_LARGE,
-  STATUS.TOO_MANY_CHOICES,
-  STATUS.REASONING_BUDGET_EXCEEDED,
-]);

@@ -45,14 +45,15 @@ export function smoothStream(
   // biome-ignore lint/suspicious/noExplicitAny: the AI SDK's types are its own, and change.
 ): (options?: any) => TransformStream<any, any> {
   refuseNoObject(settings, "settings");
-  if (settings.maxReasoningTokens != null) {
-    throw new ConfigError(
-      "maxReasoningTokens is for wrap(): it cannot end the AI SDK's own source",
-    );
-  }
   const own = { ...settings };
   // What cannot be is said here, not with the first stream.
   open(own).free();
+  const idle = IDLE.find((name) => settings[name] != null);
+  if (idle !== undefined) {
+    throw new ConfigError(
+      `${idle} is for wrap(), which reads what the provider sends, not the AI SDK's parts`,
+    );
+  }
   return () => {
     const flow = new Flow<unknown>(open(own), undefined, undefined);
     return pair<unknown, unknown>(flow, lazyStream(flow, false));
@@ -314,7 +315,8 @@ function isPlain(part: Part, field: string): boolean {
 }
 
 /** Whether the text before this part should not linger: the reader waits for what this part says. */
-function hurries({ type }: Part): boolean {
+function hurries(part: Part): boolean {
+  const type = part?.type;
   return typeof type === "string" && (type.startsWith("tool-") || ENDS.has(type));
 }
 
@@ -322,6 +324,15 @@ function hurries({ type }: Part): boolean {
 const TURN_MAX = 4096;
 const TEXTS: ReadonlySet<unknown> = new Set(["text-delta", "reasoning-delta", "reasoning"]);
 const FIELDS = ["text", "textDelta", "delta"];
+/** What would do nothing here, or not end the AI SDK's own source. */
+const IDLE = [
+  "maxReasoningTokens",
+  "maxChoices",
+  "thinkTags",
+  "startsInside",
+  "thinkReopens",
+  "thinkCopies",
+] as const;
 const ENDS: ReadonlySet<string> = new Set([
   "finish",
   "finish-step",

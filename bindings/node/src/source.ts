@@ -80,15 +80,15 @@ function refuse(value: unknown): void {
   if (isHelper(value)) {
     throw new TypeError(
       `a ${named} cannot be wrapped: its events carry the whole text so far, which would run ahead ` +
-        "of what is shown. Use create({ stream: true }), or pace the response below the SDK: " +
-        "new OpenAI({ fetch: async (...request) => wrap(await fetch(...request)) })",
+        "of what is shown. Use create({ stream: true }), or pace the response below the SDK, by an option " +
+        "of its client: fetch: async (...request) => wrap(await fetch(...request))",
     );
   }
   if (has(value, "data", "object") && open_(value, "data")) {
-    throw new TypeError(`a ${named} is no stream: give its data`);
+    throw new TypeError(`${named} is no stream: give its data`);
   }
   if (has(value, "stream", "object") && open_(value, "stream")) {
-    throw new TypeError(`a ${named} is no stream: give its stream`);
+    throw new TypeError(`${named} is no stream: give its stream`);
   }
   if (!isIterable(value) && !isWeb(value)) {
     const hint =
@@ -223,7 +223,15 @@ function ofAsync(iterator: AsyncIterator<unknown>): Source {
 
 function ofSync(iterator: Iterator<unknown>): Source {
   return {
-    next: async () => iterator.next(),
-    close: () => iterator.return?.(),
+    async next() {
+      const result = iterator.next();
+      // As `for await` does: of an iterable of promises, what they resolve to.
+      return result.done ? result : { done: false, value: await result.value };
+    },
+    // A generator that aborts its own stream runs still, and cannot return before it has given its item.
+    close: async () => {
+      await undefined;
+      iterator.return?.();
+    },
   };
 }

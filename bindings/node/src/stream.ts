@@ -24,7 +24,7 @@ export class Stream<T> extends Known implements AsyncIterableIterator<T, undefin
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    return this.#flow.next();
+    return this.#flow.next(this);
   }
 
   async return(): Promise<IteratorResult<T, undefined>> {

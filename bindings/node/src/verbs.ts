@@ -38,8 +38,9 @@ export type AnySource = Response | ReadableStream | Readable | Items<unknown>;
  * Each text delta becomes one or more events with the same JSON but for the text; everything else
  * is passed on as it is. Events come out as these very objects, or as copies with other text.
  *
- * A `Response` that is not ok, or is no event stream and no JSON lines, comes back as it is, so that
- * `wrap` may stand in a client's `fetch`: `async (...request) => wrap(await fetch(...request))`.
+ * A `Response` that is not ok, or is no event stream and no JSON lines, comes back as it is (nothing is
+ * known of it), so that `wrap` may stand in a client's `fetch`:
+ * `async (...request) => wrap(await fetch(...request))`.
  *
  * `preset` or `profile` gives the parameters to begin with; single ones (`parameters()`) override it.
  *
@@ -127,9 +128,10 @@ function wrapResponse(response: Response, options: Options): Response & Told {
   const { status, statusText, headers, body } = response;
   const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   if (!response.ok || body === null || !STREAMS.has(type)) {
-    // What cannot be is said also where nothing is to be done.
-    void start(open([]), "stream", options).flow.close();
-    return response as Response & Told;
+    // What cannot be is said also where nothing is to be done, and what is asked is answered.
+    const { rewriter, flow } = start(open([]), "stream", options);
+    void flow.close();
+    return tell(response, new Known(rewriter, flow));
   }
   const opened = open(response);
   const { rewriter, flow } = start(opened, "stream", options);
@@ -177,7 +179,14 @@ function hasLines({ framing }: Options): boolean {
 }
 
 /** Settings with which nothing waits, and nothing but what the provider sent can be too much. */
-const UNPACED = { unit: "block", pace: "off", segment: "semantic", maxChoices: 4096 } as const;
+const UNPACED = {
+  unit: "block",
+  pace: "off",
+  rate: undefined,
+  burst: undefined,
+  segment: "semantic",
+  maxChoices: 4096,
+} as const;
 
 /** Content types of streams that are told apart line by line. */
 const STREAMS: ReadonlySet<string> = new Set([

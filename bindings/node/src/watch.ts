@@ -16,6 +16,7 @@ export class Watch {
   /** It is not known yet whether this is a stream that decluster reads. */
   #unsure = true;
   #ended = false;
+  #isCut = false;
 
   /** `otherwise` says what becomes of a stream that is not recognised, `showsErrors` whether the
    * provider's errors are among the items. */
@@ -41,13 +42,16 @@ export class Watch {
   /** The stream is cut short: what it would have been is not known. */
   cut(): void {
     this.#unsure = false;
+    this.#isCut = true;
   }
 
   /** At the end: tells of a failure that the items did not show. */
   end(stream: Watched): void {
     this.look(stream);
-    const { verdict, reason, error } = stream.fields();
-    if (this.#ended || verdict !== "failed") return;
+    const { verdict, reason, error, events } = stream.fields();
+    // Bytes without any event are no stream, but compressed, or something else altogether.
+    const isNothing = verdict === "truncated" && events === 0 && !this.#isCut;
+    if (this.#ended || (verdict !== "failed" && !isNothing)) return;
     this.#ended = true;
     const told = messageOf(error);
     if (reason !== null && stream.stats().deltas === 0) {
@@ -74,4 +78,5 @@ function warn(message: string): void {
 const HINTS = [
   ["is JSON", "; was it asked for with stream: true?"],
   ["is text", '; framing: "text" is for bare texts'],
+  ["no event", "; is it compressed?"],
 ] as const;

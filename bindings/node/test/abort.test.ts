@@ -11,10 +11,14 @@ import {
   collect,
   DeclusterStream,
   type Options,
+  type Piece,
   pieces,
+  type Stream,
   smoothStream,
   wrap,
 } from "../src/index.js";
+import { STATUS } from "../src/names.js";
+import { type Native, native } from "../src/native.js";
 import {
   bodyOf,
   bytes,
@@ -343,6 +347,28 @@ test("a sync iterable is closed, too", async () => {
   assert.ok(isClosed);
 });
 
+test("a generator that aborts its own stream is closed, too, without a warning", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on("warning", onWarning);
+  const controller = new AbortController();
+  let isClosed = false;
+  function* source() {
+    try {
+      controller.abort("enough");
+      yield WIRE[0]!;
+    } finally {
+      isClosed = true;
+    }
+  }
+  const stream = wrap(source(), { signal: controller.signal });
+  await assert.rejects(stream.next(), (reason) => reason === "enough");
+  await settle();
+  process.off("warning", onWarning);
+  assert.ok(isClosed);
+  assert.deepEqual(warnings, []);
+});
+
 test("of several reads the first is told the reason, and the others the end", async () => {
   const controller = new AbortController();
   const stream = wrap(new Hanging([]), { signal: controller.signal });
@@ -555,21 +581,26 @@ test("close() waits for no source that does not close", async () => {
   }
 });
 
-test("a source that fails to close is warned of, and nothing is lost", async () => {
-  const source = {
-    next: () => Promise.resolve({ done: false as const, value: WIRE[0]! }),
-    return: () => Promise.reject(new Error("cannot close")),
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-  const warned = once(process, "warning");
-  const stream = wrap(source, FAST);
-  await stream.next();
-  await stream.close();
-  const [warning] = (await warned) as [Error];
-  assert.match(warning.message, /closing the source failed: Error: cannot close/);
-  assert.equal(warning.name, "DeclusterWarning");
+test("a source that fails to close is warned of, whatever it says, and nothing is lost", async () => {
+  for (const [error, says] of [
+    [new Error("cannot close"), /closing the source failed: Error: cannot close$/],
+    [Object.create(null), /closing the source failed: \[Object: null prototype\]/],
+  ] as const) {
+    const source = {
+      next: () => Promise.resolve({ done: false as const, value: WIRE[0]! }),
+      return: () => Promise.reject(error),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+    const warned = once(process, "warning");
+    const stream = wrap(source, FAST);
+    await stream.next();
+    await stream.close();
+    const [warning] = (await warned) as [Error];
+    assert.match(warning.message, says);
+    assert.equal(warning.name, "DeclusterWarning");
+  }
 });
 
 test("one signal for fetch and for wrap ends both, without a warning", async () => {
@@ -592,6 +623,76 @@ test("one signal for fetch and for wrap ends both, without a warning", async () 
   await settle();
   process.off("warning", onWarning);
   assert.deepEqual(warnings, []);
+});
+
+test("one signal ends a thousand streams, without a warning", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on("warning", onWarning);
+  const before = handles();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const streams = Array.from({ length: 1_000 }, () => pieces(new Hanging(WIRE), { signal }));
+  // One that has ended before is not asked any more.
+  await streams.pop()!.close();
+  const reason = new Error("enough");
+  controller.abort(reason);
+  for (const stream of streams) await assert.rejects(stream.next(), (error) => error === reason);
+  assert.equal(handles(), before);
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+  await settle();
+  process.off("warning", onWarning);
+  assert.deepEqual(warnings, []);
+});
+
+/** Ways to end a stream whose library has failed. */
+const endings: Record<string, (stream: Stream<Piece>, ending: AbortController) => Promise<void>> = {
+  reading: (stream) => assert.rejects(stream.next(), { name: "DeclusterError" }),
+  closing: (stream) => stream.close(),
+  aborting: (stream, ending) => {
+    ending.abort();
+    return assert.rejects(stream.next(), { name: "AbortError" });
+  },
+};
+
+for (const [name, end] of Object.entries(endings)) {
+  test(`a library that has failed keeps no stream from ending: ${name}`, async (t) => {
+    const before = handles();
+    const controller = new AbortController();
+    const source = new Hanging(WIRE);
+    const stream = pieces(source, { signal: controller.signal });
+    await stream.next();
+    const lib = native() as { -readonly [N in keyof Native]: Native[N] };
+    for (const call of ["poll", "cancel", "answer"] as const) {
+      t.mock.method(lib, `rewriter_${call}`, () => STATUS.PANIC);
+    }
+    await end(stream, controller);
+    assert.equal((await stream.next()).done, true);
+    assert.ok(source.isClosed);
+    assert.throws(() => stream.usage, { name: "DeclusterError" });
+    assert.equal(handles(), before);
+  });
+}
+
+test("an event that ends its own stream while it is read ends it as anybody does", async () => {
+  const reason = new Error("enough");
+  for (const how of ["close", "abort"] as const) {
+    const before = handles();
+    const controller = new AbortController();
+    const ending = {
+      get choices(): unknown {
+        if (how === "close") void stream.close();
+        else controller.abort(reason);
+        return [];
+      },
+    };
+    const source = new Hanging([ending]);
+    const stream: Stream<object> = wrap(source, { signal: controller.signal });
+    if (how === "abort") await assert.rejects(stream.next(), (error) => error === reason);
+    assert.deepEqual(await stream.next(), { done: true, value: undefined });
+    assert.ok(source.isClosed);
+    assert.equal(handles(), before);
+  }
 });
 
 test("closing before anything was read leaves nothing, and the stream is at its end", async () => {

@@ -377,6 +377,14 @@ describe("texts", LIMIT, () => {
     ]);
   });
 
+  test("that are no parts pass", async () => {
+    const items: unknown[] = [null, undefined, 5, "text-delta", [], { text: "no type" }];
+    const given = ReadableStream.from(items).pipeThrough(smoothStream()());
+    const found: unknown[] = [];
+    for await (const item of given) found.push(item);
+    assert.deepEqual(found, items);
+  });
+
   test("that are empty pass", async () => {
     await same([
       [...BEGIN, ...said("text", "1", "", HOW, ""), ...said("reasoning", "2", ""), end()],

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { mock, test } from "node:test";
+import { runInNewContext } from "node:vm";
 import {
   blocks,
   ConfigError,
@@ -28,6 +29,7 @@ import {
   DONE,
   event,
   Hanging,
+  median,
   said,
   saidBy,
   settle,
@@ -334,6 +336,29 @@ test("a next() that throws instead of rejecting is an error of the source", asyn
   await assert.rejects(pieces(source as never).next(), /not even a promise/);
 });
 
+test("a result of next() that is none is an error of the source", async () => {
+  const throwing = {
+    get value(): never {
+      throw new Error("no value either");
+    },
+  };
+  for (const [result, says] of [
+    [undefined, /undefined/],
+    [null, /null/],
+    [throwing, /no value either/],
+  ] as const) {
+    const next = () => result as never;
+    for (const source of [
+      { [Symbol.asyncIterator]: () => ({ next }) },
+      { [Symbol.iterator]: () => ({ next }) },
+    ]) {
+      const stream = pieces(source as Iterable<unknown>);
+      await assert.rejects(stream.next(), says);
+      assert.equal((await stream.next()).done, true);
+    }
+  }
+});
+
 /** A fault: text before it, then the error; the source is closed, and told why where it can be. */
 const faults: Record<string, { bad: string; options: Options; is: (error: unknown) => void }> = {
   "an event that is too large": {
@@ -414,6 +439,20 @@ test("more choices than allowed end pieces, and pass unchanged through wrap", as
   assert.ok(passed.join("").includes(bad));
 });
 
+test("collect takes the options of wrap, and waits for nothing all the same", async () => {
+  const options: Options = { pace: "fixed", rate: 1, burst: 1, unit: "word", maxDelay: 60_000 };
+  assert.equal((await collect(wire(), options)).output, TEXTS.join(""));
+});
+
+test("collect takes for reasoning what turns out to be, however much it is", async () => {
+  // More blocks than a function takes arguments.
+  const text = "It is so.\n\n".repeat(1_000);
+  const events = Array.from({ length: 200 }, () => event(text));
+  const { reasoning, output } = await collect([...events, event("</think>Yes.")]);
+  assert.equal(reasoning, text.repeat(200));
+  assert.equal(output, "Yes.");
+});
+
 test("collect rejects with a fault", async () => {
   const { bad, options } = faults["more reasoning than allowed"]!;
   await assert.rejects(collect([...wire(), bad], options), ReasoningBudgetExceeded);
@@ -426,9 +465,12 @@ const wrong: [string, unknown[], Options, RegExp][] = [
   ["bytes after strings", [sse("a"), bytes(sse("b"))], {}, /gave bytes after strings/],
   ["a number", [sse("a"), 5], {}, /gave a number; lines or chunks are strings or Uint8Arrays/],
   ["null", [sse("a"), null], {}, /gave null; /],
-  ["undefined", [sse("a"), undefined], {}, /gave a undefined|gave undefined/],
+  ["undefined", [sse("a"), undefined], {}, /gave undefined; /],
   ["a list", [[1, 2, 3]], {}, /gave an array; /],
   ["a function", [() => sse("a")], {}, /gave a function; /],
+  ["numbers of 16 bits", [new Uint16Array(8)], {}, /gave a Uint16Array; /],
+  ["a view", [new DataView(new ArrayBuffer(8))], {}, /gave a DataView; /],
+  ["memory that is shared", [new SharedArrayBuffer(8)], {}, /gave a SharedArrayBuffer; /],
   ["events where bytes are said to come", [event("a")], { framing: "bytes" }, /gives bytes/],
   ["events where lines are said to come", [event("a")], { framing: "lines" }, /gives lines/],
   ["bytes where texts are said to come", [bytes("a")], { framing: "text" }, /gives text/],
@@ -470,6 +512,54 @@ test("empty items are no text and no end", async () => {
   assert.equal((await all(pieces(texts, FAST))).join(""), TEXTS.join(""));
   const bare = TEXTS.flatMap((text) => ["", text]);
   assert.equal((await all(wrap(bare, { ...FAST, framing: "text" }))).join(""), TEXTS.join(""));
+});
+
+test("bytes of another realm are bytes", async () => {
+  const made = (text: string) => runInNewContext(`new Uint8Array([${bytes(text)}])`) as Uint8Array;
+  const views = wire().map(made);
+  assert.ok(!(views[0] instanceof Uint8Array));
+  assert.equal((await all(pieces(views, FAST))).join(""), TEXTS.join(""));
+  const buffers = views.map(({ buffer }) => buffer);
+  assert.equal((await all(pieces(buffers, FAST))).join(""), TEXTS.join(""));
+});
+
+test("Buffers come back as Buffers, whole and in lines", async () => {
+  const lines = wire().flatMap((text) => text.split("\n").slice(0, 2));
+  for (const items of [wire(), lines, lines.map((line) => `${line}\n`)]) {
+    const buffers = items.map((text) => Buffer.from(text));
+    const found = await all(wrap(buffers, FAST));
+    assert.ok(found.every(Buffer.isBuffer));
+    assert.equal(said(found.join("\n")), TEXTS.join(""));
+    const views = await all(wrap(items.map(bytes), FAST));
+    assert.ok(!views.some(Buffer.isBuffer));
+  }
+});
+
+test("of bytes no more is read than there are, whatever they say", async () => {
+  class Lying extends Uint8Array {
+    override get length(): number {
+      return 4096;
+    }
+  }
+  const chunk = new Lying(bytes(sse("a")).buffer);
+  const found = await all(wrap([chunk], { ...FAST, framing: "bytes" }));
+  assert.equal(Buffer.concat(found).toString(), sse("a"));
+});
+
+test("a Response that is no stream is the same one, and says that nothing is known", async () => {
+  const type = { "content-type": "application/json" };
+  for (const response of [
+    new Response("{}", { headers: type }),
+    new Response("{}", { headers: type, status: 429 }),
+    new Response(null, { status: 204 }),
+  ]) {
+    await using wrapped = wrap(response);
+    assert.equal(wrapped, response);
+    assert.equal(await wrapped.text(), response.status === 204 ? "" : "{}");
+    assert.equal(wrapped.stats().events, 0);
+    assert.deepEqual([wrapped.dialect, wrapped.usage, wrapped.verdict], [null, null, null]);
+    assert.equal(wrap(wrapped), response);
+  }
 });
 
 test("an empty source is at its end", async () => {
@@ -567,6 +657,20 @@ test("several that wait at once are served in order", async () => {
   assert.ok(found.slice(firstDone).every(({ done }) => done));
   const texts = found.slice(0, firstDone).map(({ value }) => String(value));
   assert.equal(texts.join(""), TEXTS.join(""));
+});
+
+test("as many may wait as like: each more takes as long as the one before", async () => {
+  const worked = async (count: number) => {
+    const stream = wrap(words(count), { ...FAST, framing: "text" });
+    const waiting = Array.from({ length: count }, () => stream.next());
+    const before = process.cpuUsage();
+    await Promise.all(waiting);
+    return process.cpuUsage(before).user / 1e3;
+  };
+  await worked(10_000);
+  const few = median([await worked(10_000), await worked(10_000), await worked(10_000)]);
+  const many = await worked(100_000);
+  assert.ok(many < 30 * few, `${few} ms of work for 10,000, ${many} ms for 100,000`);
 });
 
 test("of several that wait one is told the error, and the others the end", async () => {
@@ -848,4 +952,16 @@ test("who aborts a fetch gets nothing of what is queued", async () => {
     { name: "AbortError" },
   );
   assert.ok(text.length < TEXTS.join("").length, text);
+});
+
+test("how the provider ended is no verdict for who left before", async () => {
+  const stream = pieces([...wire(), "data: [DONE]\n\n"], { maxDelay: 10_000, firstHold: 0 });
+  for await (const _ of stream) break;
+  assert.equal(stream.verdict, null);
+  assert.match(stream.reason!, /the reader left/);
+});
+
+test("an iterable of promises gives what they resolve to", async () => {
+  const items = wire().map((chunk) => Promise.resolve(chunk));
+  assert.equal((await collect(items)).output, TEXTS.join(""));
 });

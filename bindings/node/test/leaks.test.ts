@@ -52,3 +52,8 @@ test("a stream of which only one end is held goes on", async () => {
   assert.deepEqual(failed, []);
   assert.ok(cases > 0);
 });
+
+test("a large text leaves no buffer behind", async () => {
+  const { kept } = await run<{ kept: number }>("large");
+  assert.ok(kept < 1_000_000, `${kept} bytes are kept`);
+});

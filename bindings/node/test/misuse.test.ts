@@ -377,6 +377,15 @@ test("an engine that was closed before its first call stays closed", () => {
   assert.equal(handles(), before);
 });
 
+test("an engine that was cancelled before its first call stays cancelled", () => {
+  for (const how of ["flush", "drop"] as const) {
+    using engine = new Engine();
+    engine.cancel(how);
+    assert.throws(() => engine.push(5n, "output", "a"), Finished);
+    assert.equal(engine.poll(5n), FINISHED);
+  }
+});
+
 test("after finish an engine takes no more, but gives what it has", () => {
   using engine = new Engine();
   engine.push(0n, "output", "It took hours.");

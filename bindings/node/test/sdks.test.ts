@@ -303,6 +303,17 @@ describe("events", LIMIT, () => {
     assert.equal(event.said, HOW);
   });
 
+  test("keep a bigint where the program says how JSON writes it", async (t) => {
+    const prototype = BigInt.prototype as unknown as { toJSON?: () => string };
+    prototype.toJSON = function (this: bigint) {
+      return String(this);
+    };
+    t.after(() => delete prototype.toJSON);
+    const out: Members[] = await all(wrap([{ ...says({ content: HOW }), count: 12n }], CUT));
+    assert.ok(out.length > 10);
+    for (const copy of out) assert.equal(copy.count, 12n);
+  });
+
   test("with half a character join it with its other half", async () => {
     const halves = ["One \ud83e", "\udd80 two.", " Three."];
     const body = chat(BEGIN, ...halves.map((text) => says({ content: text })), STOP);
@@ -420,6 +431,28 @@ describe("what ends early", LIMIT, () => {
     );
     assert.deepEqual(warned, []);
     assert.equal(await exchange.cut, true);
+  });
+
+  test("rejects with the reason of a signal that the request has as well", async () => {
+    const exchange = server.answer(STREAMS.find(({ dialect }) => dialect === "openai-chat")!.body);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const stream = await direct.openai.chat.completions.create(
+      { model: "m", messages: [], stream: true },
+      { signal },
+    );
+    // All of it comes: its source can tell of nothing more.
+    assert.equal(await exchange.cut, false);
+    const reason = new Error("the reader left");
+    await assert.rejects(
+      async () => {
+        for await (const _ of wrap(stream, { ...SLOWLY, signal })) {
+          await new Promise((resolve) => setImmediate(resolve));
+          abort.abort(reason);
+        }
+      },
+      (error) => error === reason,
+    );
   });
 
   test("rejects as @google/genai does when the request's signal aborts", async () => {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { collect, type Options, pieces, wrap } from "../src/index.js";
 import { all } from "./support.js";
 
@@ -49,6 +50,21 @@ test("a body that is no stream is warned of, with what it says", async () => {
   const told = await warnings(() => all(pieces(body)));
   assert.equal(told.length, 1);
   assert.match(told[0]!, /this is no stream: .*is JSON.*stream: true/);
+});
+
+test("a body in which nothing is found is warned of", async () => {
+  const told = await warnings(() => all(pieces([gzipSync(EVENT)])));
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /this is no stream: .*is it compressed/);
+});
+
+test("a stream that is left early is not warned of", async () => {
+  const told = await warnings(async () => {
+    const stream = pieces([EVENT]);
+    await stream.close();
+    assert.deepEqual(await all(stream), []);
+  });
+  assert.deepEqual(told, []);
 });
 
 test("an error that the pieces do not show is warned of", async () => {

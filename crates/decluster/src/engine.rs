@@ -6,12 +6,12 @@
 
 use crate::config::Config;
 use crate::delta::{Delta, Kind};
-use crate::pace::{self, Pacer, Tail};
+use crate::pace::{self, Pacer};
 use crate::queue::{Item, Queue, TooManyLanes};
 use crate::release::{Moment, Release, Rules};
 use crate::segment::{Boundary, Edge};
+use crate::tails::Tails;
 use crate::time::Nanos;
-use alloc::collections::VecDeque;
 use core::fmt;
 
 /// Takes the deltas of one stream and gives them back as paced pieces.
@@ -20,7 +20,6 @@ use core::fmt;
 #[derive(Debug)]
 pub struct Engine {
     rules: Rules,
-    max_tail: Nanos,
     max_queue_bytes: usize,
     max_event_bytes: usize,
     queue: Queue,
@@ -28,8 +27,8 @@ pub struct Engine {
     /// The latest time seen; a clock that runs backwards stands still.
     clock: Nanos,
     plan: Plan,
-    /// Tool calls and ends that are queued: number, time to be out, credit that arrived before.
-    tails: VecDeque<(u64, Nanos, u64)>,
+    /// Tool calls and ends that are queued.
+    tails: Tails,
     flush_before: u64,
     finished: bool,
     paused: bool,
@@ -206,14 +205,13 @@ impl Engine {
     pub fn new(config: &Config, now: Nanos) -> Self {
         Self {
             rules: Rules::new(config),
-            max_tail: Nanos(config.max_tail),
             max_queue_bytes: config.max_queue_bytes as usize,
             max_event_bytes: config.max_event_bytes as usize,
             queue: Queue::new(config),
             pacer: Pacer::new(config),
             clock: now,
             plan: Plan::Nothing,
-            tails: VecDeque::new(),
+            tails: Tails::new(Nanos(config.max_tail)),
             flush_before: 0,
             finished: false,
             paused: false,
@@ -287,7 +285,7 @@ impl Engine {
         if !self.finished {
             self.finished = true;
             self.queue.end_blocks(now);
-            self.tails.push_back((u64::MAX, now.after(self.max_tail), self.arrived));
+            self.tails.push(now, u64::MAX, self.arrived);
             self.replan(now);
         }
     }
@@ -418,7 +416,7 @@ impl Engine {
         self.queue.mark(now.max(self.clock), item, hurry);
         let now = self.tick(now);
         if hurry {
-            self.tails.push_back((number, now.after(self.max_tail), self.arrived));
+            self.tails.push(now, number, self.arrived);
         }
         self.replan(now);
     }
@@ -427,7 +425,7 @@ impl Engine {
         let at = self.account_for_lateness(at, now);
         let Some(mark) = self.queue.pop_mark() else { return Output::NeedInput };
         if mark.hurry {
-            self.tails.pop_front();
+            self.tails.pop();
         }
         self.seq += 1;
         self.plan_at(at);
@@ -516,19 +514,13 @@ impl Engine {
 
     fn plan_at(&mut self, now: Nanos) {
         self.note_watermarks();
-        let left = self.left;
-        let tails = self
-            .tails
-            .iter()
-            .take(TAILS)
-            .map(|(_, until, arrived)| Tail { left: arrived.saturating_sub(left), until: *until });
-        self.pacer.plan(now, tails.filter(|tail| tail.left > 0));
+        self.pacer.plan(now, self.tails.ahead(self.left));
         let moment = Moment {
             now,
             pacer: &self.pacer,
             quantum: self.pacer.quantum() / pace::credit(1),
             flush_before: self.flush_before,
-            tail: self.tails.front().map(|(before, until, _)| (*before, *until)),
+            tail: self.tails.first(),
             first: self.stats.pieces == 0,
         };
         let fence = self.queue.marks.front().map_or(u64::MAX, |mark| mark.number);
@@ -564,10 +556,7 @@ impl Engine {
         }
         self.queue.shift(at, counted);
         self.pacer.absent(at, counted);
-        let away = counted.since(at);
-        for (_, until, _) in &mut self.tails {
-            *until = until.after(away).min(now.after(self.max_tail));
-        }
+        self.tails.shift(counted.since(at), now);
         counted
     }
 
@@ -614,5 +603,3 @@ impl core::error::Error for PushError {}
 
 /// How late a consumer may be before it counts as having been away.
 const LATE: Nanos = Nanos::from_millis(100);
-/// Tails that are planned for together: more in quick succession are beyond what a reader could tell apart.
-const TAILS: usize = 16;

@@ -80,7 +80,7 @@ impl Framer {
 
     /// What the items that are held show. Empty ones alone show nothing: blank lines, or chunks without content.
     fn tell(&self) -> Option<Framing> {
-        let mut items = self.held.iter().filter(|item| !item.is_empty());
+        let mut items = self.held.iter().filter(|item| !without_cr(item).is_empty());
         match (items.next(), self.held.last()) {
             (None, _) => (self.held.len() >= EMPTY_MAX).then_some(Framing::Lines),
             (Some(first), Some(last)) if !core::ptr::eq(first, last) => Some(of_two(first, last)),
@@ -110,6 +110,14 @@ fn of_first(item: &[u8]) -> Option<Framing> {
 
 /// What the second item shows when the first has no line end.
 fn of_two(first: &[u8], second: &[u8]) -> Framing {
+    // Lines that were cut at LF may have a CR behind them. A chunk that ends in one was cut inside of a CRLF, which only
+    // happens where all of them are a byte or two.
+    let line = without_cr(second);
+    if line.len() < second.len() && matches!(line, b"" | b",") {
+        let closed = could_be_line(first) || opens_array(first);
+        return if closed { Framing::Lines } else { Framing::Bytes };
+    }
+    let second = line;
     let line = ends(second) == Ends::None && (begins_line(second) || is_foreign(first));
     let pretty = is_brackets(first) && ends(second) == Ends::None && continues_pretty(second);
     // A chunk is hardly ever cut just before what looks like a field; lines begin like that, each of them.
@@ -119,6 +127,17 @@ fn of_two(first: &[u8], second: &[u8]) -> Framing {
     } else {
         Framing::Bytes
     }
+}
+
+/// A line as it is for a reader that cuts at CRLF.
+fn without_cr(item: &[u8]) -> &[u8] {
+    item.strip_suffix(b"\r").unwrap_or(item)
+}
+
+/// Whether this is the line of an array's first element.
+fn opens_array(item: &[u8]) -> bool {
+    let element = item.strip_prefix(b"[");
+    element.is_some_and(|text| core::str::from_utf8(text).is_ok_and(is_complete))
 }
 
 /// Whether this is all that the first line of a JSON text over several lines holds.
@@ -232,6 +251,11 @@ mod tests {
             &["[", "{\"a\":1},"],
             &["{", "\t\"error\": {"],
             &["{\"a\":1}", "", "{\"a\":2}"],
+            &["{\"a\":1}", "\r", "{\"a\":2}"],
+            &[EVENT, "\r"],
+            &["[{\"a\":1}", ",\r", "{\"a\":2}", "]"],
+            &["[{", "  \"candidates\": [\r"],
+            &["\r", EVENT, ""],
         ] {
             assert_eq!(told(items), Some(Framing::Lines), "{items:?}");
         }
@@ -258,6 +282,12 @@ mod tests {
             &["{\"a\":", "1}\n"],
             &["{\"a\":1}", "\n{\"a\":2}\n"],
             &["{\"a\":1}\n{\"a\""],
+            &["[", "\r", "\n"],
+            &["\r", "\n", "{"],
+            &["{\"a\":1", "}\r", "\n"],
+            &["data: {\"a\":", "1}\r"],
+            &[EVENT, "\r\r", EVENT],
+            &["[{\"a\":1}", ",\r\n", "{\"a\":2}"],
         ] {
             assert_eq!(told(items), Some(Framing::Bytes), "{items:?}");
         }

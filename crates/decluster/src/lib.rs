@@ -52,6 +52,7 @@ mod release;
 mod rewrite;
 pub mod segment;
 pub mod sse;
+mod tails;
 mod time;
 #[cfg(feature = "wire")]
 pub mod wire;

@@ -97,14 +97,14 @@ pub(crate) struct Run {
 /// A time on the deadline clock, which stands still while the consumer is away: without the time for which it has.
 /// So an absence moves all of them at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Due(u64);
+pub(crate) struct Due(u64);
 
 impl Due {
-    fn of(at: Nanos, away: Nanos) -> Self {
+    pub(crate) fn of(at: Nanos, away: Nanos) -> Self {
         Self(at.0.wrapping_sub(away.0))
     }
 
-    fn at(self, away: Nanos) -> Nanos {
+    pub(crate) fn at(self, away: Nanos) -> Nanos {
         Nanos(self.0.wrapping_add(away.0))
     }
 }
@@ -589,3 +589,111 @@ impl Cuts {
 const MAX_PARTS: u32 = 256;
 /// What a delta or a mark costs besides its text, so that empty ones are bounded too.
 const OVERHEAD: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+
+    /// Any numbers, the same ones for the same seed.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % end
+        }
+    }
+
+    /// The deadline clock by its definition: every time is rewritten at each absence.
+    #[derive(Default)]
+    struct Plain {
+        /// By the number of the run.
+        runs: BTreeMap<u64, Nanos>,
+        /// By lane and offset of the block end.
+        decided: BTreeMap<(usize, u64), Nanos>,
+    }
+
+    impl Plain {
+        /// What is new came at `now`, and what was there has the time it had.
+        fn compare(&mut self, queue: &Queue, now: Nanos, seed: u64) {
+            for (place, lane) in queue.lanes.iter().enumerate() {
+                for run in &lane.runs {
+                    let plain = *self.runs.entry(run.number).or_insert(now);
+                    assert_eq!(lane.due_from(run), plain, "run {} of seed {seed}", run.number);
+                }
+                assert_eq!(lane.decided.len(), lane.cuts.ends().len());
+                for (end, due) in lane.cuts.ends().iter().zip(&lane.decided) {
+                    let plain = *self.decided.entry((place, end.end)).or_insert(now);
+                    assert_eq!(due.at(lane.away), plain, "end {} of seed {seed}", end.end);
+                }
+            }
+        }
+
+        fn shift(&mut self, from: Nanos, now: Nanos) {
+            for time in self.runs.values_mut().chain(self.decided.values_mut()) {
+                *time = if *time <= from { time.after(now.since(from)) } else { (*time).max(now) };
+            }
+        }
+    }
+
+    fn release(queue: &mut Queue, place: usize) {
+        let lane = &queue.lanes[place];
+        match lane.runs.front() {
+            Some(run) if run.count.is_some() => {
+                queue.release_count(place, 1);
+            }
+            Some(_) => {
+                let cut = lane.edge_after(lane.head.end).unwrap_or_else(|| lane.end());
+                queue.release(place, cut);
+                queue.lanes[place].advance(cut);
+                queue.lanes[place].enter_block();
+            }
+            None => {}
+        }
+    }
+
+    #[test]
+    fn an_absence_moves_times_as_if_each_were_rewritten() {
+        const TEXTS: [&str; 5] = ["One. ", "Two is", " it.\n\n", "word ", ""];
+        for seed in 0..400 {
+            let mut numbers = Numbers(seed);
+            let config = Config::default();
+            let segment = if seed % 4 == 0 { "off" } else { "semantic" };
+            let mut queue = Queue::new(&config.with_choice("segment", segment).unwrap());
+            let mut plain = Plain::default();
+            let step = 1 << numbers.below(40);
+            // Most of the steps reach the end of time.
+            let start = if seed % 3 == 0 { u64::MAX - 60 * step } else { numbers.below(step) };
+            let (mut now, mut back) = (Nanos(start), Nanos(start));
+            for _ in 0..120 {
+                now = now.after(Nanos(numbers.below(2) * numbers.below(step)));
+                match numbers.below(8) {
+                    0..4 => {
+                        let text = TEXTS[numbers.below(5) as usize];
+                        let kind = [Kind::Output, Kind::Reasoning][numbers.below(6) as usize / 5];
+                        let index = numbers.below(3) as u32;
+                        let delta = Delta { kind, index, text, tokens: Some(3) };
+                        queue.push(now, &delta, 0).unwrap();
+                    }
+                    4 => queue.mark(now, Item::Caller(0), numbers.below(2) == 0),
+                    5 => {
+                        // Away from some time after the last return, up to some time before now.
+                        let left = now.since(back).0.saturating_add(1);
+                        let from = back.after(Nanos(numbers.below(left)));
+                        let to = from.after(Nanos(numbers.below(now.since(from).0 + 1)));
+                        queue.shift(from, to);
+                        plain.shift(from, to);
+                        back = to;
+                    }
+                    _ if queue.lanes.is_empty() => {}
+                    _ => {
+                        let place = numbers.below(queue.lanes.len() as u64) as usize;
+                        release(&mut queue, place);
+                    }
+                }
+                plain.compare(&queue, now, seed);
+            }
+        }
+    }
+}
