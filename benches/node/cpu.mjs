@@ -59,11 +59,11 @@ const LENGTHS = [1_000, 2_000, 4_000, 10_000, 100_000];
 // Of all streams of a length together, if less is not enough CPU to be measured. Who needs more than
 // the last figure for one stream is measured once, and not with longer ones.
 const CHARACTERS = 400_000;
-const ENOUGH_US = 1_000_000;
+const ENOUGH_US = 4_000_000;
 const PATIENCE_US = 5_000_000;
 // Deltas that are pushed in one turn of the event loop, so that the source's own queue stays short.
 const TURN = 64;
-// How much dearer a delta may be in the longest text than in the shortest, where cost is linear.
+// How much dearer a delta may be in the longest text than in the next, where cost is linear.
 const LINEAR = 1.5;
 
 const OPENINGS = 3_000;
@@ -110,7 +110,7 @@ const KINDS = {
     await readThrough(open, 20, unbroken({ seed: 1, length: 800 }));
     const deltas = unbroken({ seed: 2, length });
     const one = await readThrough(open, 1, deltas);
-    if (one > ENOUGH_US) return { cost: one / deltas.length, tooSlow: one > PATIENCE_US };
+    if (one > PATIENCE_US) return { cost: one / deltas.length, tooSlow: true };
     const streams = Math.min(CHARACTERS / length, Math.ceil(ENOUGH_US / one));
     return { cost: (await readThrough(open, streams, deltas)) / streams / deltas.length };
   },
@@ -250,13 +250,16 @@ function tablesOf(results, place) {
 
 const characters = (length) => `${length.toLocaleString("en")} characters`;
 
-/** A whole text costs its length to the power of this, by the shortest and the longest measured. */
+/**
+ * A whole text costs its length to the power of this, by the two longest that were measured: in short
+ * ones it shows what opening a stream costs.
+ */
 function exponent(results, place, name) {
   const cost = (length) => results.of("unbroken", place, name, length);
   const measured = LENGTHS.filter(cost);
   if (measured.length < 2) return "";
-  const [shortest, longest] = [measured[0], measured.at(-1)];
-  return (1 + Math.log(cost(longest) / cost(shortest)) / Math.log(longest / shortest)).toFixed(2);
+  const [shorter, longest] = measured.slice(-2);
+  return (1 + Math.log(cost(longest) / cost(shorter)) / Math.log(longest / shorter)).toFixed(2);
 }
 
 /** What of theirs decluster costs; and which of the claims do not hold. */
@@ -268,14 +271,15 @@ function judge(results) {
       const ratios = INPUTS.filter(([kind]) => kind !== "opening").map(([kind, input]) => {
         if (results.of(kind, place, theirs, input) === undefined) return "";
         const gross = results.of(kind, place, OURS, input) / results.of(kind, place, theirs, input);
+        // In one place the net figures lack the same, so they have the same order.
+        if (!(gross < 1)) failures.push(`${place}, ${input}: not below ${theirs}`);
         const net = results.net(kind, place, OURS, input) / results.net(kind, place, theirs, input);
-        if (!(gross < 1 && net < 1)) failures.push(`${place}, ${input}: not below ${theirs}`);
         return `${gross.toFixed(2)} (${net.toFixed(2)})`;
       });
       rows.push([`${place}: times ${theirs}`, ...ratios]);
     }
     const cost = (length) => results.of("unbroken", place, OURS, length);
-    const growth = cost(LENGTHS.at(-1)) / cost(LENGTHS[0]);
+    const growth = cost(LENGTHS.at(-1)) / cost(LENGTHS.at(-2));
     if (!(growth < LINEAR)) {
       failures.push(`${place}: a delta costs ${growth.toFixed(2)} times as much in a long text`);
     }
