@@ -13,7 +13,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RUST := Cargo.toml Cargo.lock $(shell find crates bindings/python -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python/decluster -name '*.py' -o -name '*.pyi' -o -name '*.jsonl')
 
-.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c test-node lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async wheels libdecluster install uninstall header clean
+.PHONY: demo test test-all test-cost fuzz test-rust test-python test-c test-node lint fmt vectors vocabulary score bench-segment bench-peers bench-python bench-async bench-node wheels libdecluster install uninstall header clean
 
 ## Build, install into a private environment, and read one clustered stream direct and wrapped.
 demo: $(VENV)/.installed-demo
@@ -82,6 +82,7 @@ lint: $(VENV)/.installed-test $(NODE)/node_modules/.installed
 	told=$$($(PYRIGHT) --ignoreexternal --verifytypes decluster) || { echo "$$told"; exit 1; }
 	$(BIN)/stubtest decluster --concise --allowlist tests/python/stubtest.allow
 	cd $(NODE) && npm run --silent lint
+	$(NODE)/node_modules/.bin/biome ci --config-path=$(NODE) benches/node
 
 ## Format everything.
 fmt: $(VENV)/.installed-test $(NODE)/node_modules/.installed
@@ -90,6 +91,7 @@ fmt: $(VENV)/.installed-test $(NODE)/node_modules/.installed
 	$(BIN)/ruff format python tests benches
 	$(BIN)/ruff check --fix python tests benches
 	cd $(NODE) && npm run --silent fmt
+	$(NODE)/node_modules/.bin/biome check --write --config-path=$(NODE) benches/node
 
 ## Score pacing over recorded and made traces, and write the tables into benches/README.md.
 score:
@@ -111,6 +113,14 @@ bench-python: $(VENV)/.installed-overhead
 ## How late the pieces of 1,000 async streams come in one event loop, and write the table into benches/README.md.
 bench-async: $(VENV)/.installed-overhead
 	$(BIN)/python benches/async_streams.py --write benches/README.md
+
+## What smoothing costs and gives in Node, beside the npm packages ai and @librechat/agents, and write the tables into
+## benches/README.md. Fails where decluster does not cost less than both. Nobody else should be at work on the machine.
+bench-node: libdecluster $(NODE)/node_modules/.installed
+	cd $(NODE) && npm run --silent build
+	cd benches/node && npm ci --silent --no-audit --no-fund --ignore-scripts --engine-strict=false
+	node benches/node/cadence.mjs --write benches/README.md
+	node benches/node/cpu.mjs --write benches/README.md
 
 ## The C library: build it; put it with header, pkg-config file and CMake package under PREFIX; take it away again, given
 ## the same places; write the header anew from the sources. LIBDIR and INCLUDEDIR are absolute or below PREFIX
@@ -167,7 +177,7 @@ wheels: $(VENV)/.installed-wheels
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/python/check_wheels.py dist $(PYTHONS)
 
 clean:
-	rm -rf $(VENV) target dist tests/fuzz/target $(NODE)/node_modules $(NODE)/build $(NODE)/dist $(NODE)/lib
+	rm -rf $(VENV) target dist tests/fuzz/target $(NODE)/node_modules $(NODE)/build $(NODE)/dist $(NODE)/lib benches/node/node_modules
 
 $(NODE)/node_modules/.installed: $(NODE)/package-lock.json
 	node -e 'process.exit(Number(process.versions.node.split(".")[0] < 20))' || { echo "decluster needs Node 20 or newer" >&2; exit 1; }
