@@ -29,3 +29,6 @@ export interface Machine<T> {
 /** What a poll found. */
 export const Next = { READY: 0, WAIT: 1, NEED_INPUT: 2, FINISHED: 3 } as const;
 export type Next = (typeof Next)[keyof typeof Next];
+
+/** UTF-16 units that may wait for the end of a turn: so many that joining more would gain nothing. */
+export const TURN_MAX = 4096;

@@ -4,9 +4,10 @@ import { types } from "node:util";
 import { ConfigError, ProviderError, ReasoningBudgetExceeded } from "./errors.js";
 import { changed, dump } from "./events.js";
 import { type Fields, readFields } from "./fields.js";
+import { now } from "./flow.js";
 import { Halves } from "./halves.js";
 import { Lines } from "./lines.js";
-import { type Machine, Next } from "./machine.js";
+import { type Machine, Next, TURN_MAX } from "./machine.js";
 import { CANCEL, DIALECTS, type Dialect, FRAMING, MODE, OUTPUT, STATUS } from "./names.js";
 import {
   AT,
@@ -57,6 +58,8 @@ export class Rewriter implements Machine<unknown> {
   #hasBuffers = false;
   readonly #watch: Watch | undefined;
   readonly #halves = new Halves();
+  /** The bare texts of this turn: a burst is one delta. */
+  #text = "";
   readonly #ready = new Queue<unknown>();
   /** What the stream's lines are cut into, once it is known that it comes in lines. */
   #lines: Lines | undefined;
@@ -107,18 +110,25 @@ export class Rewriter implements Machine<unknown> {
     else this.#pushEvent(now, item);
   }
 
-  settle(): void {
-    // Each item goes in at once: only the library knows what is in it.
+  settle(now: number): void {
+    // Other items go in at once: only the library knows what is in them.
+    if (this.#text === "") return;
+    const text = this.#halves.join(this.#text);
+    this.#text = "";
+    if (text) this.#pushJson(now, "", JSON.stringify(textEvent(text)));
   }
 
   finish(now: number): void {
+    this.settle(now);
     const rest = this.#halves.rest();
-    if (rest) this.#pushText(now, rest, true);
+    if (rest && this.isText) this.#pushJson(now, "", JSON.stringify(textEvent(rest)));
+    else if (rest) this.#pushChunk(now, rest);
     this.#check(native().rewriter_finish(this.#handle, now));
   }
 
   poll(now: number): Next {
     if (this.#ready.length > 0) return Next.READY;
+    this.settle(now);
     const lib = native();
     for (;;) {
       const status = lib.rewriter_poll(this.#handle, now, out, OUTPUT_SIZE);
@@ -153,13 +163,17 @@ export class Rewriter implements Machine<unknown> {
   }
 
   flush(): void {
+    this.settle(now());
     this.#check(native().rewriter_flush(this.#handle));
   }
 
   cancel(how: "flush" | "drop"): void {
     if (how === "drop") {
       this.#ready.clear();
+      this.#text = "";
       this.#isDropped = true;
+    } else {
+      this.settle(now());
     }
     this.#watch?.cut();
     this.#check(native().rewriter_cancel(this.#handle, CANCEL[how]));
@@ -198,15 +212,18 @@ export class Rewriter implements Machine<unknown> {
     return this.#framing === "text";
   }
 
-  #pushText(now: number, item: string, last = false): void {
-    if (this.#framing === "text") {
-      const text = last ? item : this.#halves.join(item);
-      this.#is("text");
-      if (text) this.#pushJson(now, "", JSON.stringify(textEvent(text)));
+  #pushText(now: number, item: string): void {
+    this.#is("text");
+    if (!this.isText) {
+      this.#pushChunk(now, this.#halves.join(item));
       return;
     }
-    this.#is("text");
-    const { bytes, length } = encode(last ? item : this.#halves.join(item));
+    this.#text += item;
+    if (this.#text.length > TURN_MAX) this.settle(now);
+  }
+
+  #pushChunk(now: number, text: string): void {
+    const { bytes, length } = encode(text);
     this.#pushItem(now, bytes, length);
   }
 

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
 import { Halves } from "./halves.js";
-import { type Machine, Next } from "./machine.js";
+import { type Machine, Next, TURN_MAX } from "./machine.js";
 import { CANCEL, KINDS, OUTPUT, STATUS } from "./names.js";
 import {
   AT,
@@ -97,8 +97,8 @@ class Parts implements Machine<unknown> {
   /** What has not gone in: of this turn, whose texts go in as one, or for want of room. */
   readonly #inputs = new Queue<Input>();
   #isFull = false;
-  /** Whether the engine wanted input when it was last told or asked anything. */
-  #wantsInput = true;
+  /** Whether the engine wants input, as the last poll said; undefined since more went in. */
+  #wantsInput: boolean | undefined;
   /** What finds room from now on is due at once. */
   #isUnpaced = false;
   /** What the texts that come in look like. */
@@ -157,7 +157,7 @@ class Parts implements Machine<unknown> {
       }
       if (this.#isFull) return;
       this.#inputs.shift();
-      this.#wantsInput = native().engine_wants_input(this.#handle) === 1;
+      this.#wantsInput = undefined;
     }
   }
 
@@ -204,7 +204,9 @@ class Parts implements Machine<unknown> {
   }
 
   wantsInput(): boolean {
-    return this.#handle !== 0 && !this.#isFull && this.#wantsInput;
+    if (this.#handle === 0 || this.#isFull) return false;
+    this.#wantsInput ??= native().engine_wants_input(this.#handle) === 1;
+    return this.#wantsInput;
   }
 
   flush(): void {
@@ -324,8 +326,6 @@ function hurries(part: Part): boolean {
   return typeof type === "string" && (type.startsWith("tool-") || ENDS.has(type));
 }
 
-/** UTF-16 units that may wait for the end of a turn: so many that joining more would gain nothing. */
-const TURN_MAX = 4096;
 const TEXTS: ReadonlySet<unknown> = new Set(["text-delta", "reasoning-delta", "reasoning"]);
 const FIELDS = ["text", "textDelta", "delta"];
 /** What would do nothing here, or not end the AI SDK's own source. */
