@@ -122,8 +122,9 @@ function load(): Native {
   const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
   let library: ReturnType<Koffi["load"]>;
   try {
-    // Under this name tools that collect what a program needs find koffi.
-    const require = createRequire(moduleUrl());
+    moduleUrl();
+    // In these words tools that collect what a program needs find koffi.
+    const require = createRequire(import.meta.url);
     koffi = require("koffi") as Koffi;
   } catch (error) {
     throw new LibraryError(`koffi, which loads ${file}, is not to be had: ${reason(error)}`, {
