@@ -42,7 +42,7 @@ import {
   USED,
   WHY,
 } from "./sdk-streams.js";
-import { all } from "./support.js";
+import { all, warnings } from "./support.js";
 
 /** All that can be cut is cut, and nothing waits. */
 const CUT = { pace: "off", unit: "word" } as const;
@@ -726,21 +726,6 @@ describe("of recorded streams", { skip }, () => {
     });
   }
 });
-
-/** What is warned of meanwhile. */
-async function warnings(run: () => Promise<unknown>): Promise<string[]> {
-  const told: string[] = [];
-  const listener = ({ message }: Error): void => void told.push(message);
-  process.on("warning", listener);
-  try {
-    await run();
-    // Node tells of them in a later turn.
-    await new Promise((resolve) => setImmediate(resolve));
-  } finally {
-    process.off("warning", listener);
-  }
-  return told;
-}
 
 interface EventSource {
   on(event: "error", listener: () => void): unknown;

@@ -4,27 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { collect, type Options, pieces, wrap } from "../src/index.js";
-import { all } from "./support.js";
+import { all, warnings } from "./support.js";
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}\n\n';
 const ERROR = 'data: {"error":{"message":"over capacity","code":503}}\n\n';
-
-/** What is warned of while this is read. */
-async function warnings(read: () => Promise<unknown>): Promise<string[]> {
-  const told: string[] = [];
-  const listener = (warning: Error): void => {
-    if (warning.name === "DeclusterWarning") told.push(warning.message);
-  };
-  process.on("warning", listener);
-  try {
-    await read();
-    // Node tells of them in a later turn.
-    await new Promise((resolve) => setImmediate(resolve));
-  } finally {
-    process.off("warning", listener);
-  }
-  return told;
-}
 
 function reading(items: string[], options: Options = {}): () => Promise<unknown> {
   return () => all(wrap(items, { pace: "off", ...options }));
