@@ -819,6 +819,35 @@ typedef enum decluster_parameter {
      * left out of pieces. 0 or 1, initially 0.
      */
     DECLUSTER_PARAMETER_THINK_COPIES = 47,
+    /**
+     * When nothing but comments and pings has come for so long, the stream ends with an error,
+     * after all that had come; 0 sets no limit. Time in which no input is wanted, or nobody polls,
+     * does not count. Collecting a stream has no clock and takes no notice of it. In nanoseconds: 0
+     * ms to 86400 s, initially 0 ms.
+     */
+    DECLUSTER_PARAMETER_MAX_SILENCE = 48,
+    /**
+     * What a stream does when it exceeds `max_reasoning_tokens` or a budget that it shares: `raise`
+     * ends it with an error; `event` without one, and where events are given, one says so.
+     * Initially `raise`.
+     */
+    DECLUSTER_PARAMETER_OVER_BUDGET = 49,
+    /**
+     * A cluster is a group of arrivals of at least so many tokens, next to a silence of
+     * `cluster_min_gap`. This and the next two say what is counted as clustering (`stats`); pacing
+     * does not depend on them. In tokens: 1 to 1000000, initially 40.
+     */
+    DECLUSTER_PARAMETER_CLUSTER_MIN_TOKENS = 50,
+    /**
+     * The shortest silence that makes a large group beside it a cluster. In nanoseconds: 1 ms to
+     * 3600 s, initially 1 s.
+     */
+    DECLUSTER_PARAMETER_CLUSTER_MIN_GAP = 51,
+    /**
+     * Arrivals with no longer silence between them are one group. In nanoseconds: 0 ms to 3600 s,
+     * initially 30 ms.
+     */
+    DECLUSTER_PARAMETER_CLUSTER_GROUP_GAP = 52,
 } decluster_parameter;
 
 /** The choices of `unit`. */
@@ -848,6 +877,12 @@ typedef enum decluster_think_tags {
     DECLUSTER_THINK_TAGS_ALL = 1,
     DECLUSTER_THINK_TAGS_OFF = 2,
 } decluster_think_tags;
+
+/** The choices of `over_budget`. */
+typedef enum decluster_over_budget {
+    DECLUSTER_OVER_BUDGET_RAISE = 0,
+    DECLUSTER_OVER_BUDGET_EVENT = 1,
+} decluster_over_budget;
 
 /** How many parameters there are: their numbers are 0 to one less. */
 uint32_t decluster_parameter_count(void);

@@ -116,6 +116,11 @@ class Parameters(TypedDict, total=False):
     starts_inside: bool
     think_reopens: bool
     think_copies: bool
+    max_silence: float
+    over_budget: Literal["raise", "event"]
+    cluster_min_tokens: int
+    cluster_min_gap: float
+    cluster_group_gap: float
 
 
 class CollectOptions(Parameters, total=False):

@@ -87,7 +87,9 @@
     X(DECLUSTER_SEGMENT_SENTENCES, 2)                 \
     X(DECLUSTER_THINK_TAGS_COMMON, 0)                 \
     X(DECLUSTER_THINK_TAGS_ALL, 1)                    \
-    X(DECLUSTER_THINK_TAGS_OFF, 2)
+    X(DECLUSTER_THINK_TAGS_OFF, 2)                    \
+    X(DECLUSTER_OVER_BUDGET_RAISE, 0)                 \
+    X(DECLUSTER_OVER_BUDGET_EVENT, 1)
 
 /* Parameter, its name, its number, what it counts. */
 #define PARAMETERS(X)                                          \
@@ -138,7 +140,12 @@
     X(THINK_TAGS, think_tags, 44, CHOICE)                      \
     X(STARTS_INSIDE, starts_inside, 45, SWITCH)                \
     X(THINK_REOPENS, think_reopens, 46, SWITCH)                \
-    X(THINK_COPIES, think_copies, 47, SWITCH)
+    X(THINK_COPIES, think_copies, 47, SWITCH)                  \
+    X(MAX_SILENCE, max_silence, 48, NANOSECONDS)               \
+    X(OVER_BUDGET, over_budget, 49, CHOICE)                    \
+    X(CLUSTER_MIN_TOKENS, cluster_min_tokens, 50, TOKENS)      \
+    X(CLUSTER_MIN_GAP, cluster_min_gap, 51, NANOSECONDS)       \
+    X(CLUSTER_GROUP_GAP, cluster_group_gap, 52, NANOSECONDS)
 
 /* Parameter, a choice of it by name, its number. */
 #define CHOICES(X)           \
@@ -153,7 +160,9 @@
     X(SEGMENT, sentences, 2) \
     X(THINK_TAGS, common, 0) \
     X(THINK_TAGS, all, 1)    \
-    X(THINK_TAGS, off, 2)
+    X(THINK_TAGS, off, 2)    \
+    X(OVER_BUDGET, raise, 0) \
+    X(OVER_BUDGET, event, 1)
 
 /* Struct, field, the byte where it stands, its size: everywhere. */
 #define FIELDS(X)                                \

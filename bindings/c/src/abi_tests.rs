@@ -222,7 +222,7 @@ fn the_version_of_the_interface_is_this() {
 }
 
 /// The parameters by number. Rows are only added at the end.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 53] = [
     "unit",
     "pace",
     "segment",
@@ -271,12 +271,18 @@ const NAMES: [&str; 48] = [
     "starts_inside",
     "think_reopens",
     "think_copies",
+    "max_silence",
+    "over_budget",
+    "cluster_min_tokens",
+    "cluster_min_gap",
+    "cluster_group_gap",
 ];
 
 /// The choices by number.
-const CHOICES: [(&str, &[&str]); 4] = [
+const CHOICES: [(&str, &[&str]); 5] = [
     ("unit", &["block", "word", "whole"]),
     ("pace", &["adaptive", "fixed", "off"]),
     ("segment", &["semantic", "off", "sentences"]),
     ("think_tags", &["common", "all", "off"]),
+    ("over_budget", &["raise", "event"]),
 ];

@@ -253,4 +253,33 @@ export interface Settings {
    * left out of pieces. Initially false.
    */
   thinkCopies?: boolean | undefined;
+  /**
+   * When nothing but comments and pings has come for so long, the stream ends with an error, after
+   * all that had come; 0 sets no limit. Time in which no input is wanted, or nobody polls, does not
+   * count. Collecting a stream has no clock and takes no notice of it. 0 to 86400000 milliseconds,
+   * initially 0.
+   */
+  maxSilence?: number | undefined;
+  /**
+   * What a stream does when it exceeds `maxReasoningTokens` or a budget that it shares: `raise`
+   * ends it with an error; `event` without one, and where events are given, one says so. Initially
+   * `raise`.
+   */
+  overBudget?: "raise" | "event" | undefined;
+  /**
+   * A cluster is a group of arrivals of at least so many tokens, next to a silence of
+   * `clusterMinGap`. This and the next two say what is counted as clustering (`stats`); pacing does
+   * not depend on them. 1 to 1000000 tokens, initially 40.
+   */
+  clusterMinTokens?: number | undefined;
+  /**
+   * The shortest silence that makes a large group beside it a cluster. 1 to 3600000 milliseconds,
+   * initially 1000.
+   */
+  clusterMinGap?: number | undefined;
+  /**
+   * Arrivals with no longer silence between them are one group. 0 to 3600000 milliseconds,
+   * initially 30.
+   */
+  clusterGroupGap?: number | undefined;
 }

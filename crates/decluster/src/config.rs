@@ -176,6 +176,20 @@ parameters! {
     /// Where reasoning comes in a field of its own, what stands between tags is a copy of it and is left out of
     /// pieces.
     think_copies: Switch = 0, 0, 1;
+    /// When nothing but comments and pings has come for so long, the stream ends with an error, after all that had come;
+    /// 0 sets no limit. Time in which no input is wanted, or nobody polls, does not count. Collecting a stream has no clock
+    /// and takes no notice of it.
+    max_silence: Nanoseconds = 0, 0, 86_400_000_000_000;
+    /// What a stream does when it exceeds `max_reasoning_tokens` or a budget that it shares: `raise` ends it with an
+    /// error; `event` without one, and where events are given, one says so.
+    over_budget: OverBudget = 0, 0, 1;
+    /// A cluster is a group of arrivals of at least so many tokens, next to a silence of `cluster_min_gap`. This and the
+    /// next two say what is counted as clustering (`stats`); pacing does not depend on them.
+    cluster_min_tokens: Tokens = 40, 1, 1_000_000;
+    /// The shortest silence that makes a large group beside it a cluster.
+    cluster_min_gap: Nanoseconds = 1_000_000_000, 1_000_000, 3_600_000_000_000;
+    /// Arrivals with no longer silence between them are one group.
+    cluster_group_gap: Nanoseconds = 30_000_000, 0, 3_600_000_000_000;
 }
 
 /// One row of [`PARAMETERS`].
@@ -222,6 +236,8 @@ pub enum ParameterUnit {
     Segment,
     /// A name out of `common`, `all`, `off`, by its number.
     ThinkTags,
+    /// `raise` or `event`, by its number.
+    OverBudget,
     /// 0 for no, 1 for yes. Python takes and gives a bool.
     Switch,
 }
@@ -241,6 +257,7 @@ impl ParameterUnit {
             | Self::Pace
             | Self::Segment
             | Self::ThinkTags
+            | Self::OverBudget
             | Self::Switch => "",
         }
     }
@@ -252,6 +269,7 @@ impl ParameterUnit {
             Self::Pace => &["adaptive", "fixed", "off"],
             Self::Segment => &["semantic", "off", "sentences"],
             Self::ThinkTags => &["common", "all", "off"],
+            Self::OverBudget => &["raise", "event"],
             _ => &[],
         }
     }

@@ -25,7 +25,8 @@
 //!
 //! One direction: `bytes -> events -> deltas -> blocks -> pieces`. Each stage can be used alone:
 //! [`sse`], [`frames`] and [`wire`] (feature `wire`), [`segment`], [`Engine`]; [`Rewriter`] joins them all. There is no IO, no
-//! clock, no thread, no randomness and no `unsafe` in this crate; it is `no_std` with `alloc`.
+//! clock, no thread, no randomness and no `unsafe` in this crate; without the feature `guard` it is `no_std` with `alloc`.
+//! [`guard`] watches over streams: how they cluster, and what they cost.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -45,6 +46,8 @@ mod engine;
 pub mod frames;
 #[cfg(feature = "wire")]
 mod framing;
+#[cfg(feature = "guard")]
+pub mod guard;
 mod pace;
 mod queue;
 mod release;
