@@ -80,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on-cluster", action="store_true", help="exit 1 if there are clusters, name them"
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="draw it, on a page of HTML that needs nothing but itself"
+    )
     parser.add_argument("--json", action="store_true", help="all figures as one JSON object")
 
 
@@ -100,6 +103,13 @@ def run(options: argparse.Namespace) -> int:
         except BadFile as bad:
             return fail(*bad.args)
     report = Report(diagnosis, options.files, settings)
+    if options.html is not None:
+        from ._diagnose_page import write_page  # only who draws needs it
+
+        try:
+            write_page(report, options.html)
+        except OSError as error:
+            return fail(options.html, error)
     print(json.dumps(report.figures(), indent=2, ensure_ascii=False) if options.json else report)
     return _exit_code(report) if options.fail_on_cluster else 0
 
@@ -171,9 +181,9 @@ class Report:
         def both(name: str, say: Callable[[dict[str, Any]], str]) -> None:
             rows.append((name, say(before), say(after)))
 
-        both("clusters", lambda side: _count(side["events"]))
+        both("clusters", lambda side: count_of(side["events"]))
         both("clusters an hour", lambda side: _rate(side["per_hour"]))
-        both("groups", lambda side: _count(side["groups"]))
+        both("groups", lambda side: count_of(side["groups"]))
         for name, key, unit, parts in (
             ("tokens a group", "sizes", 1, PARTS),
             ("silence between groups, ms", "gaps", 1000, PARTS),
@@ -189,20 +199,22 @@ class Report:
     def facts(self) -> list[tuple[str, str]]:
         """What is known of the streams besides."""
         total = self.total
-        facts = [("streams", f"{_count(total['streams'])}, {_count(total['timed'])} with times")]
-        tokens = _count(total["tokens"])
+        facts = [
+            ("streams", f"{count_of(total['streams'])}, {count_of(total['timed'])} with times")
+        ]
+        tokens = count_of(total["tokens"])
         if total["reasoning"] is not None:
             output = total["tokens"] - total["reasoning"]
-            tokens += f": {_count(total['reasoning'])} of reasoning, {_count(output)} of output"
+            tokens += f": {count_of(total['reasoning'])} of reasoning, {count_of(output)} of output"
         facts.append(("tokens", tokens))
         sizes = total["delta_tokens"]
         if sizes is not None:
             three = " / ".join(_part_of(sizes, part, 1) for part in PARTS)
-            facts.append(("deltas", f"{_count(total['deltas'])}; tokens p50 / p95 / max {three}"))
+            facts.append(("deltas", f"{count_of(total['deltas'])}; tokens p50 / p95 / max {three}"))
             least = self.rule["min_tokens"]
-            facts.append((f"deltas of {least} tokens or more", _count(total["large_deltas"])))
-        facts.append(("time", f"{_seconds(total['watched'])} from first to last tokens"))
-        facts.append(("came again or void", f"{_count(total['retried'])} tokens"))
+            facts.append((f"deltas of {least} tokens or more", count_of(total["large_deltas"])))
+        facts.append(("time", f"{seconds_of(total['watched'])} from first to last tokens"))
+        facts.append(("came again or void", f"{count_of(total['retried'])} tokens"))
         given = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         facts.append(("settings", given or "balanced, block"))
         return facts
@@ -228,7 +240,7 @@ class Report:
 
     def _verdict(self) -> str:
         before, least = self.total["before"], self.rule["min_tokens"]
-        gap = _seconds(self.rule["min_gap"])
+        gap = seconds_of(self.rule["min_gap"])
         if not before["events"]:
             said = (
                 f"Not clustered: no group of {least} tokens or more stands beside a silence of "
@@ -237,7 +249,7 @@ class Report:
             if before["sizes"] is not None:
                 said += f" The largest group has {_tokens(before['sizes']['max'])}"
                 if before["gaps"] is not None:
-                    said += f", the longest silence lasts {_seconds(before['gaps']['max'])}"
+                    said += f", the longest silence lasts {seconds_of(before['gaps']['max'])}"
                 said += "."
             return said
         clusters = [group for group in self.diagnosis.groups(after=False) if group[3]]
@@ -248,20 +260,21 @@ class Report:
         if self.total["timed"] > 1:
             where = f", in {len(self.clustered())} of {self.total['timed']} streams"
         return (
-            f"Clustered: {_count(count)} {groups} of {least} tokens or more came beside a silence "
-            f"of {gap} or more{where}. That is {rate} an hour, with {_share(share)} of all tokens."
+            f"Clustered: {count_of(count)} {groups} of {least} tokens or more came beside a "
+            f"silence of {gap} or more{where}. That is {rate} an hour, with {share_of(share)} of "
+            "all tokens."
         )
 
     def _pacing(self) -> list[str]:
         before, after, held = self.total["before"], self.total["after"], self.total["held"]
         if held is None:
             return ["No text came."]
-        max_delay = _seconds(in_force(self.settings, "max_delay"))
+        max_delay = seconds_of(in_force(self.settings, "max_delay"))
         if after["events"]:
-            left = f"{_count(after['events'])} would be left"
+            left = f"{count_of(after['events'])} would be left"
             if self.total["unavoidable"]:
                 part = self.total["unavoidable"]
-                of_them = "" if part == after["events"] else f"{_count(part)} of them "
+                of_them = "" if part == after["events"] else f"{count_of(part)} of them "
                 left += (
                     f", {of_them}beside a silence in which nothing came for longer than max_delay "
                     f"({max_delay})"
@@ -270,14 +283,16 @@ class Report:
             left = "none would be left"
         else:
             left = "it would not be clustered either"
-        sizes = f"the median group {_change(before['sizes'], after['sizes'], 'p50', _tokens)}"
+        sizes = (
+            f"the median group {_change(before['sizes'], after['sizes'], 'p50', count_of)} tokens"
+        )
         if before["gaps"] is not None and after["gaps"] is not None:
-            gaps = _change(before["gaps"], after["gaps"], "max", _seconds)
+            gaps = _change(before["gaps"], after["gaps"], "max", seconds_of)
             sizes += f", the longest silence {gaps}"
         return [
             f"Paced, {left}: {sizes}.",
-            f"Half of the tokens would be held for {_seconds(held['p50'])} at most, 95 % for "
-            f"{_seconds(held['p95'])}, the longest for {_seconds(held['max'])}.",
+            f"Half of the tokens would be held for {seconds_of(held['p50'])} at most, 95 % for "
+            f"{seconds_of(held['p95'])}, the longest for {seconds_of(held['max'])}.",
         ]
 
     def _retried(self) -> list[str]:
@@ -287,7 +302,7 @@ class Report:
             return []
         share = retried / self.total["tokens"] if self.total["tokens"] else 0.0
         began = f"; an answer began anew {_times(restarts)}" if restarts else ""
-        return [f"{_share(share)} of the tokens came again or were made void{began}."]
+        return [f"{share_of(share)} of the tokens came again or were made void{began}."]
 
 
 def _read(name: str, diagnosis: Diagnosis) -> None:
@@ -369,7 +384,7 @@ def _part(parameter: str) -> Callable[[str], Any]:
 
 
 def _part_of(spread: dict[str, float] | None, part: str, unit: int) -> str:
-    return UNKNOWN if spread is None else _count(spread[part] * unit)
+    return UNKNOWN if spread is None else count_of(spread[part] * unit)
 
 
 def _change(
@@ -379,7 +394,7 @@ def _change(
     return f"stays at {after}" if before == after else f"goes from {before} to {after}"
 
 
-def _share(share: float) -> str:
+def share_of(share: float) -> str:
     return f"{share * 100:.0f} %" if share >= 0.1 or share == 0 else f"{share * 100:.1f} %"
 
 
@@ -392,20 +407,20 @@ def _of(part: int, all_of_them: int) -> str:
 
 
 def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{_count(count)} times")
+    return {1: "once", 2: "twice"}.get(count, f"{count_of(count)} times")
 
 
 def _tokens(count: float) -> str:
-    return f"{_count(count)} token{'' if count == 1 else 's'}"
+    return f"{count_of(count)} token{'' if count == 1 else 's'}"
 
 
-def _seconds(seconds: float) -> str:
+def seconds_of(seconds: float) -> str:
     if 0 < seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:,.2f}".rstrip("0").rstrip(".") + " s"
 
 
-def _count(count: float) -> str:
+def count_of(count: float) -> str:
     return f"{count:,.0f}"
 
 
