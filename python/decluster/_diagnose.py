@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
             _read(name, diagnosis)
         except BadFile as bad:
             return fail(*bad.args)
-    report = Report(diagnosis, options.files, settings)
+    report = Report(diagnosis, [shown(name) for name in options.files], settings)
     if options.html is not None:
         from ._diagnose_page import write_page  # only who draws needs it
 
@@ -314,10 +314,15 @@ def _read(name: str, diagnosis: Diagnosis) -> None:
     if len(data) > MAX_FILE:
         raise BadFile(name, ValueError(f"the file has more than {MAX_FILE >> 20} MiB"))
     try:
-        diagnosis.add(name, data)
+        diagnosis.add(shown(name), data)
     except ValueError as error:
         message, line = error.args
         raise BadFile(name if line is None else f"{name}:{line}", ValueError(message)) from None
+
+
+def shown(name: str) -> str:
+    """The name of a file, which may hold bytes that are no characters, as text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _exit_code(report: Report) -> int:

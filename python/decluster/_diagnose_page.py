@@ -16,8 +16,7 @@ from ._diagnose_style import STYLE
 
 def write_page(report: Report, name: str) -> None:
     """Writes the page into a file."""
-    # A file's name may hold bytes that are no characters.
-    Path(name).write_text(page(report), encoding="utf-8", errors="backslashreplace")
+    Path(name).write_text(page(report), encoding="utf-8")
 
 
 def page(report: Report) -> str:
