@@ -3,6 +3,7 @@
 use crate::feed::{Feed, Item, What};
 use crate::inline::{End, Inline};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
+use decluster::guard::Clustering;
 use decluster::wire::Answer;
 use decluster::{
     Boundary, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
@@ -175,6 +176,11 @@ impl<E> Flow<E> {
     /// Counters of the engine.
     pub fn stats(&self) -> Stats {
         self.core.lock().stats()
+    }
+
+    /// How clustered the stream came in, and how it left.
+    pub fn clusters(&self) -> Clustering {
+        self.core.lock().clusters().clone()
     }
 
     /// Reads what is known of the answer: usage, verdict, tool calls.

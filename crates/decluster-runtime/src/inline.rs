@@ -1,5 +1,6 @@
 //! The engine in one thread, with its clock.
 
+use decluster::guard::Clustering;
 use decluster::wire::Answer;
 use decluster::{
     Cancel, Config, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten, Stats,
@@ -142,6 +143,11 @@ impl<E> Inline<E> {
     /// Counters of the engine.
     pub fn stats(&self) -> Stats {
         self.rewriter.stats()
+    }
+
+    /// How clustered the stream came in, and how it left.
+    pub fn clusters(&self) -> &Clustering {
+        self.rewriter.clusters()
     }
 
     /// Reads what is known of the answer: usage, verdict, tool calls.
