@@ -2,6 +2,7 @@
 
 use crate::feed::{Feed, Item, What};
 use crate::inline::{End, Inline};
+use crate::totals::Totals;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use decluster::guard::Clustering;
 use decluster::wire::Answer;
@@ -171,6 +172,11 @@ impl<E> Flow<E> {
         self.core.lock().flush();
         // If a word is waiting already, nobody has to be told twice.
         let _ = self.waker.try_send(());
+    }
+
+    /// Adds the stream to these sums once it is over: when it has ended, is closed or is dropped.
+    pub fn count_in(&self, totals: &Arc<Totals>) {
+        self.core.lock().count_in(totals);
     }
 
     /// Counters of the engine.
