@@ -22,8 +22,6 @@ use std::sync::{Arc, LazyLock};
 /// ...     clusters.record(ms * 1_000_000, tokens)
 /// >>> clusters.events
 /// 2
-/// >>> clusters.stats()["gap"]
-/// {'p50': 1.4, 'p95': 1.4, 'max': 1.4, 'mean': 1.4}
 #[pyclass(module = "decluster")]
 pub(crate) struct Clusters {
     inner: decluster::guard::Clusters,

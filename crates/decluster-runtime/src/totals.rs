@@ -281,7 +281,7 @@ struct Millis(u64);
 
 impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
+        write!(f, "{}", self.0 as f64 / 1e3)
     }
 }
 

@@ -407,8 +407,8 @@ impl Rewriter {
             }
             if let Some((range, texts)) = self.passed.as_mut().and_then(Passed::next) {
                 #[cfg(feature = "guard")]
-                if texts.number > 0 {
-                    self.engine.clusters_mut().after.record(now, texts.tokens);
+                if let Some(tokens) = texts.tokens {
+                    self.engine.clusters_mut().after.record(now, tokens);
                 }
                 #[cfg(not(feature = "guard"))]
                 let _ = texts;
@@ -488,8 +488,8 @@ impl Rewriter {
                     if let Some(passed) = self.passed.as_mut().filter(|_| !object) {
                         let texts = passed.push(&frame, &reading);
                         #[cfg(feature = "guard")]
-                        if texts.number > 0 {
-                            self.engine.clusters_mut().before.record(now, texts.tokens);
+                        if let Some(tokens) = texts.tokens {
+                            self.engine.clusters_mut().before.record(now, tokens);
                         }
                         #[cfg(not(feature = "guard"))]
                         let _ = texts;

@@ -6,9 +6,8 @@ use crate::sse::Frame;
 use crate::wire::Reading;
 #[cfg(feature = "guard")]
 use crate::{
-    delta::Kind,
-    segment::Meter,
-    wire::{Part, Role, Text},
+    segment::weigh,
+    wire::{Part, Text},
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -27,8 +26,9 @@ pub(super) struct Passed {
     taken: Texts,
     /// What went out.
     given: Texts,
+    /// Less than a token, in sixteenths.
     #[cfg(feature = "guard")]
-    meters: Meters,
+    rest: u64,
 }
 
 /// Texts that passed.
@@ -36,8 +36,8 @@ pub(super) struct Passed {
 pub(super) struct Texts {
     pub number: u64,
     pub bytes: u64,
-    /// By the estimate, where there is one.
-    pub tokens: u64,
+    /// By the estimate; `None` where none of them is part of the answer, or nothing is estimated.
+    pub tokens: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +70,9 @@ impl Passed {
             number: reading.texts.len() as u64,
             bytes: reading.texts.iter().map(|text| text.text.len() as u64).sum(),
             #[cfg(feature = "guard")]
-            tokens: self.meters.take(reading),
+            tokens: weight(reading).map(|weight| self.whole_tokens(weight)),
             #[cfg(not(feature = "guard"))]
-            tokens: 0,
+            tokens: None,
         };
         self.events.push_back(PassedEvent { length, texts });
         self.taken.add(texts);
@@ -86,6 +86,14 @@ impl Passed {
         let start = self.start;
         self.start += length;
         Some((start..self.start, texts))
+    }
+
+    /// What is left over goes to the next event.
+    #[cfg(feature = "guard")]
+    fn whole_tokens(&mut self, weight: u64) -> u64 {
+        let sixteenths = self.rest.saturating_add(weight);
+        self.rest = sixteenths % 16;
+        sixteenths / 16
     }
 
     pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
@@ -109,11 +117,11 @@ impl Passed {
         Stats {
             deltas: engine.deltas + self.taken.number,
             bytes_in: engine.bytes_in + self.taken.bytes,
-            tokens_in: engine.tokens_in + self.taken.tokens,
+            tokens_in: engine.tokens_in + self.taken.tokens.unwrap_or(0),
             pieces: engine.pieces + self.given.number,
             blocks: engine.blocks + self.given.number,
             bytes_out: engine.bytes_out + self.given.bytes,
-            tokens_out: engine.tokens_out + self.given.tokens,
+            tokens_out: engine.tokens_out + self.given.tokens.unwrap_or(0),
             queued_bytes: engine.queued_bytes + self.queued() as u64,
             ..engine
         }
@@ -124,60 +132,22 @@ impl Texts {
     fn add(&mut self, other: Self) {
         self.number += other.number;
         self.bytes += other.bytes;
-        self.tokens = self.tokens.saturating_add(other.tokens);
+        let tokens = self.tokens.unwrap_or(0).saturating_add(other.tokens.unwrap_or(0));
+        self.tokens = Some(tokens);
     }
 }
 
-/// The tokens of texts that are not cut, by choice.
+/// The tokens of an event's texts in sixteenths, each text for itself, as the engine has it where segmenting is off.
 #[cfg(feature = "guard")]
-#[derive(Debug, Default)]
-struct Meters {
-    choices: Vec<(u32, Kind, Meter)>,
-    /// Less than a token, in sixteenths.
-    rest: u64,
-}
-
-#[cfg(feature = "guard")]
-impl Meters {
-    /// The whole tokens of an event's texts; what is left over goes to the next event.
-    fn take(&mut self, reading: &Reading<'_>) -> u64 {
-        if reading.boundary {
-            self.finish();
-        }
-        let texts = reading.texts.iter().filter(|text| text.part == Part::Text);
-        let sixteenths = texts.fold(self.rest, |sum, text| sum.saturating_add(self.weigh(text)));
-        if reading.role == Role::Hurry {
-            self.finish();
-        }
-        self.rest = sixteenths % 16;
-        sixteenths / 16
-    }
-
-    fn weigh(&mut self, text: &Text<'_>) -> u64 {
-        let place = self.choices.iter().position(|(index, ..)| *index == text.index);
-        // What comes beyond them is weighed as if it were of the last.
-        let place = place.unwrap_or(self.choices.len()).min(CHOICES_MAX - 1);
-        if place == self.choices.len() {
-            self.choices.push((text.index, text.kind, Meter::default()));
-        }
-        let Some((_, kind, meter)) = self.choices.get_mut(place) else { return 0 };
-        if *kind != text.kind || text.text.is_empty() {
-            *kind = text.kind;
-            meter.finish();
-        }
-        match text.tokens {
-            Some(tokens) if text.text.is_empty() => u64::from(tokens) * 16,
-            _ => meter.push(&text.text),
-        }
-    }
-
-    fn finish(&mut self) {
-        self.choices.iter_mut().for_each(|(.., meter)| meter.finish());
-    }
+fn weight(reading: &Reading<'_>) -> Option<u64> {
+    let something = |text: &&Text<'_>| !text.text.is_empty() || text.tokens.unwrap_or(0) > 0;
+    let texts = reading.texts.iter().filter(|text| text.part == Part::Text).filter(something);
+    let weights = texts.map(|text| match text.tokens {
+        Some(tokens) if text.text.is_empty() => u64::from(tokens) * 16,
+        _ => weigh(&text.text),
+    });
+    weights.reduce(u64::saturating_add)
 }
 
 /// What an event costs besides its bytes.
 const OVERHEAD: usize = size_of::<PassedEvent>();
-/// Choices whose tokens are weighed apart.
-#[cfg(feature = "guard")]
-const CHOICES_MAX: usize = 16;
