@@ -27,6 +27,8 @@ stream. Where it is async, so is what comes back: an `AsyncStream` in place of a
 
 `print(*decluster.PARAMETERS, sep="\\n")` lists what else the verbs can be told, `PRESETS` and
 `PROFILES` what has a name. For text alone there is `Segmenter`, for a clock of your own `Engine`.
+`metrics()` is what all streams of the process add up to, for Prometheus; `Clusters` says how clustered
+arrivals of your own are.
 The module `decluster.httpx_hooks` paces below SDKs, in their HTTP client.
 """
 
@@ -38,6 +40,7 @@ from ._core import (
     PRESETS,
     PROFILES,
     Block,
+    Clusters,
     Engine,
     Event,
     Mark,
@@ -47,6 +50,7 @@ from ._core import (
     Segmenter,
     Wait,
     __version__,
+    metrics,
 )
 from ._errors import (
     BodyError,
@@ -76,6 +80,7 @@ __all__ = [
     "Block",
     "BodyError",
     "CallerError",
+    "Clusters",
     "ConfigError",
     "DeclusterError",
     "Dialect",
@@ -102,6 +107,7 @@ __all__ = [
     "blocks",
     "collect",
     "config_from",
+    "metrics",
     "pieces",
     "usage",
     "wrap",

@@ -202,7 +202,34 @@ class Engine:
     def wants_input(self) -> bool:
         """Whether the caller should go on reading its source."""
     def stats(self) -> dict[str, Any]:
-        """Counters so far; delays in seconds."""
+        """Counters so far, as those of `Stream.stats()`; delays in seconds."""
+
+@final
+class Clusters:
+    """Counts how often text comes in clusters: groups of many tokens beside a silence.
+
+    Arrivals that follow each other within `group_gap` seconds are one group. One of `min_tokens`
+    and more counts as a cluster if a silence of `min_gap` seconds and more came before it or came
+    after it, within the stream.
+    """
+
+    def __new__(
+        cls, *, min_tokens: int = 40, min_gap: float = 1.0, group_gap: float = 0.03
+    ) -> Clusters: ...
+    def record(self, now_ns: int, tokens: int) -> None:
+        """So many LLM tokens came, or left, at this time of a monotonic clock."""
+    def end_stream(self) -> None:
+        """The stream is over; what is recorded next is of another, on a clock of its own."""
+    def merge(self, other: Clusters) -> None:
+        """Counts what another one counted, as if its streams had been seen here."""
+    @property
+    def events(self) -> int:
+        """How many clusters were seen."""
+    def stats(self) -> dict[str, Any]:
+        """The figures, as under `clusters` in `Stream.stats()`."""
+
+def metrics() -> str:
+    """The sums over all streams of this process that are over, in the Prometheus text format."""
 
 @final
 class Block:

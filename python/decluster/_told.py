@@ -50,7 +50,21 @@ class Told:
             """What a wrapped SDK stream has besides its items, such as `response`."""
 
     def stats(self) -> dict[str, Any]:
-        """Counters so far: what came in, what went out, delays in seconds, rate in tokens/s."""
+        """Counters so far: what came in, what went out, delays in seconds, rate in tokens/s.
+
+        - `deltas`, `tokens_in`, `bytes_in`: what came in; `events`, `comments`, `repairs`,
+          `malformed`: what the wire was like; `dialect`, and `paced`: whether it is known.
+        - `pieces`, `blocks`, `tokens_out`, `bytes_out`: what went out; `cuts`: pieces that ended
+          inside a block; `hurried`: pieces that a deadline asked for; `max_delay`.
+        - `queued_bytes` and `rate`: as they are at present.
+        - `clusters`: how it came (`before`) and how it left (`after`): `events` are groups of
+          `cluster_min_tokens` and more beside a silence of `cluster_min_gap`, `events_per_hour` is
+          `None` before any time has passed, `groups`, `tokens`, and `seconds` from the first to
+          the last; `size` of the groups in tokens and the `gap` between them in seconds, each with
+          `p50` and `p95` (at most 1 % too large), `max` and `mean`, or `None` where there is none.
+
+        LLM tokens are estimates, but for those the provider counts without text.
+        """
         return self._known.stats()
 
     @property

@@ -48,7 +48,7 @@ fn main() {
             assert_eq!(steady.total_blocks, warm.total_blocks, "{unit}, {cluster}");
             let held = steady.curr_bytes - before.curr_bytes + size_of::<Engine>();
             println!("{unit}, clusters of {cluster}: {held} bytes with all queues");
-            assert!(held < (12 + cluster / 2) << 10, "{unit}, {cluster}: {held}");
+            assert!(held < ((12 + cluster / 2) << 10) + SKETCHES, "{unit}, {cluster}: {held}");
         }
     }
     let before = dhat::HeapStats::get();
@@ -56,5 +56,8 @@ fn main() {
     play(&mut engine, &mut now, 1, 1);
     let state = dhat::HeapStats::get().curr_bytes - before.curr_bytes + size_of::<Engine>();
     println!("{state} bytes of state with one word");
-    assert!(state < 2_200, "{state}");
+    assert!(state < 2_500, "{state}");
 }
+
+/// What tells of clusters, before and after: sizes and gaps, none of them large.
+const SKETCHES: usize = 4 * 1_200;

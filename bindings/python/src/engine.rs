@@ -1,6 +1,8 @@
 //! The engine with explicit times, and what it gives.
 
+use crate::clusters::clustering_dict;
 use crate::{FINISHED, NEED_INPUT, error, params};
+use decluster::guard::Clustering;
 use decluster::{Cancel, Delta, Kind, Nanos, Output, PushError};
 use decluster_runtime::OwnedPiece;
 use pyo3::exceptions::PyValueError;
@@ -123,9 +125,9 @@ impl Engine {
         self.inner.wants_input()
     }
 
-    /// Counters so far; delays in seconds.
+    /// Counters so far, as those of `Stream.stats()`; delays in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        stats_dict(py, &self.inner.stats())
+        stats_dict(py, &self.inner.stats(), self.inner.clusters())
     }
 }
 
@@ -292,6 +294,7 @@ impl Wait {
 pub(crate) fn stats_dict<'py>(
     py: Python<'py>,
     stats: &decluster::Stats,
+    clusters: &Clustering,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in [
@@ -310,6 +313,7 @@ pub(crate) fn stats_dict<'py>(
         dict.set_item(name, value)?;
     }
     dict.set_item("max_delay", stats.max_delay.0 as f64 / 1e9)?;
+    dict.set_item("clusters", clustering_dict(py, clusters)?)?;
     Ok(dict)
 }
 

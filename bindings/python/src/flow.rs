@@ -1,5 +1,6 @@
 //! A stream between a reader thread and its consumer.
 
+use crate::clusters::TOTALS;
 use crate::engine::{Event, Piece};
 use crate::form::{Form, Originals, cut, item, lock};
 use crate::known::{Known, Stream};
@@ -27,6 +28,7 @@ pub(crate) fn open_flow(
     let config = params::config(py, parameters)?;
     let options = options(py, mode, dialect)?;
     let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
+    flow.count_in(&TOTALS);
     let form = Arc::new(OnceLock::new());
     let given = Originals::default();
     let feed = Feed {

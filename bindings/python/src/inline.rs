@@ -1,5 +1,6 @@
 //! A stream that is read where it is consumed: in the caller's thread, or in an event loop.
 
+use crate::clusters::TOTALS;
 use crate::engine::Event;
 use crate::flow::{fault, options, piece_of};
 use crate::form::{Form, Originals, cut, item, lock};
@@ -30,8 +31,9 @@ pub(crate) fn open_inline(
 ) -> PyResult<(Inline, Known)> {
     let config = params::config(py, parameters)?;
     let options = options(py, mode, dialect)?;
-    let engine = decluster_runtime::Inline::new(&config, options)
+    let mut engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
+    engine.count_in(&TOTALS);
     let texts = mode == "texts";
     let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), texts };
     let state = Arc::new(Mutex::new(state));

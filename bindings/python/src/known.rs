@@ -28,11 +28,12 @@ pub(crate) enum Stream {
 impl Known {
     /// Counters so far.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (stats, counts, dialect) = self.ask(py, |rewriter, answer| {
+        let (stats, clusters, counts, dialect) = self.ask(py, |rewriter, answer| {
             let counts = [answer.events, answer.comments, answer.repairs, answer.malformed];
-            (rewriter.stats(), counts, rewriter.dialect().map(Dialect::name))
+            let dialect = rewriter.dialect().map(Dialect::name);
+            (rewriter.stats(), rewriter.clusters().clone(), counts, dialect)
         });
-        let stats = stats_dict(py, &stats)?;
+        let stats = stats_dict(py, &stats, &clusters)?;
         stats.set_item("dialect", dialect)?;
         stats.set_item("paced", dialect.is_some())?;
         for (name, count) in ["events", "comments", "repairs", "malformed"].iter().zip(counts) {

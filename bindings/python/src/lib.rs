@@ -3,6 +3,7 @@
 //! What a Rust user would want, too, belongs there, not here.
 
 mod body;
+mod clusters;
 mod collect;
 mod diagnose;
 mod engine;
@@ -38,6 +39,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<params::Preset>()?;
     m.add_class::<segment::Segmenter>()?;
     m.add_class::<segment::Block>()?;
+    m.add_class::<clusters::Clusters>()?;
     m.add("PARAMETERS", params::all(m.py())?)?;
     m.add("PRESETS", params::presets(m.py(), decluster::PRESETS)?)?;
     m.add("PROFILES", params::presets(m.py(), decluster::PROFILES)?)?;
@@ -54,6 +56,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(flow::open_flow, m)?)?;
     m.add_function(wrap_pyfunction!(inline::open_inline, m)?)?;
     m.add_function(wrap_pyfunction!(body::read_body, m)?)?;
+    m.add_function(wrap_pyfunction!(clusters::metrics, m)?)?;
     Ok(())
 }
 

@@ -2,7 +2,9 @@
 
 use crate::feed::{Feed, Item, What};
 use crate::inline::{End, Inline};
+use crate::totals::Totals;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
+use decluster::guard::Clustering;
 use decluster::wire::Answer;
 use decluster::{
     Boundary, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
@@ -172,9 +174,19 @@ impl<E> Flow<E> {
         let _ = self.waker.try_send(());
     }
 
+    /// Adds the stream to these sums once it is over: when it has ended, is closed or is dropped.
+    pub fn count_in(&self, totals: &Arc<Totals>) {
+        self.core.lock().count_in(totals);
+    }
+
     /// Counters of the engine.
     pub fn stats(&self) -> Stats {
         self.core.lock().stats()
+    }
+
+    /// How clustered the stream came in, and how it left.
+    pub fn clusters(&self) -> Clustering {
+        self.core.lock().clusters().clone()
     }
 
     /// Reads what is known of the answer: usage, verdict, tool calls.

@@ -1,9 +1,12 @@
 //! The engine in one thread, with its clock.
 
+use crate::totals::Totals;
+use decluster::guard::Clustering;
 use decluster::wire::Answer;
 use decluster::{
     Cancel, Config, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten, Stats,
 };
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A stream whose reader and consumer are one thread, such as an event loop's: what is pushed can be polled, and
@@ -28,6 +31,8 @@ pub struct Inline<E> {
     ended: bool,
     error: Option<E>,
     started: Instant,
+    /// Where it is added when it is over.
+    totals: Option<Arc<Totals>>,
 }
 
 /// How a stream ended.
@@ -49,7 +54,12 @@ impl<E> Inline<E> {
     /// As [`Rewriter::new`].
     pub fn new(config: &Config, options: RewriterOptions) -> Result<Self, RewriterError> {
         let rewriter = Rewriter::new(config, options, Nanos::ZERO)?;
-        Ok(Self { rewriter, ended: false, error: None, started: Instant::now() })
+        Ok(Self { rewriter, ended: false, error: None, started: Instant::now(), totals: None })
+    }
+
+    /// Adds the stream to these sums once it is over: at [`Inline::end`], when it is closed, or when it is dropped.
+    pub fn count_in(&mut self, totals: &Arc<Totals>) {
+        self.totals = Some(Arc::clone(totals));
     }
 
     /// The time on the stream's clock.
@@ -112,6 +122,7 @@ impl<E> Inline<E> {
     pub fn close(&mut self) {
         self.ended = true;
         self.error = None;
+        self.count(None);
         self.rewriter.cancel(Cancel::Drop);
     }
 
@@ -132,7 +143,9 @@ impl<E> Inline<E> {
 
     /// How the stream ended, once everything is out. An error is given once.
     pub fn end(&mut self) -> End<E> {
-        match (self.error.take(), self.rewriter.take_fault()) {
+        let fault = self.rewriter.take_fault();
+        self.count(fault.as_ref());
+        match (self.error.take(), fault) {
             (Some(error), _) => End::Failed(error),
             (None, Some(fault)) => End::Fault(fault),
             (None, None) => End::Finished,
@@ -144,8 +157,27 @@ impl<E> Inline<E> {
         self.rewriter.stats()
     }
 
+    /// How clustered the stream came in, and how it left.
+    pub fn clusters(&self) -> &Clustering {
+        self.rewriter.clusters()
+    }
+
     /// Reads what is known of the answer: usage, verdict, tool calls.
     pub fn with_answer<T>(&self, read: impl FnOnce(&Rewriter, &Answer) -> T) -> T {
         read(&self.rewriter, self.rewriter.answer())
+    }
+
+    /// Adds it to the sums, once.
+    fn count(&mut self, fault: Option<&RewriterError>) {
+        if let Some(totals) = self.totals.take() {
+            totals.add(&self.rewriter, fault);
+        }
+    }
+}
+
+impl<E> Drop for Inline<E> {
+    fn drop(&mut self) {
+        let fault = self.rewriter.take_fault();
+        self.count(fault.as_ref());
     }
 }

@@ -3,7 +3,8 @@
 //! A source that blocks in a read can release nothing meanwhile, so reading happens elsewhere: [`pair`] gives a
 //! [`Feed`] for the thread that reads and a [`Flow`] for the consumer. [`Paced`] is both for a plain iterator.
 //! Arrival times are taken when the feed gets an item; the engine itself runs in the consumer's calls. [`Inline`] is
-//! the same without threads, for an event loop or for those who do not mind the silences.
+//! the same without threads, for an event loop or for those who do not mind the silences. [`Totals`] adds up what streams
+//! were.
 //!
 //! ```
 //! use decluster::{Config, RewriterOptions};
@@ -26,8 +27,10 @@ mod feed;
 mod flow;
 mod inline;
 mod paced;
+mod totals;
 
 pub use feed::{Closed, Feed};
 pub use flow::{Flow, OwnedObject, OwnedPiece, Step, pair};
 pub use inline::{End, Inline};
 pub use paced::{Paced, PacedError};
+pub use totals::Totals;

@@ -6,6 +6,8 @@
 
 use crate::config::Config;
 use crate::delta::{Delta, Kind};
+#[cfg(feature = "guard")]
+use crate::guard::{ClusterRule, Clustering};
 use crate::pace::{self, Pacer};
 use crate::queue::{Item, Queue, TooManyLanes};
 use crate::release::{Moment, Release, Rules};
@@ -37,6 +39,8 @@ pub struct Engine {
     seq: u64,
     attempt: u32,
     stats: Stats,
+    #[cfg(feature = "guard")]
+    clusters: Clustering,
 }
 
 /// What [`Engine::poll`] gives. Text is borrowed until the next call.
@@ -220,6 +224,8 @@ impl Engine {
             seq: 0,
             attempt: 1,
             stats: Stats::default(),
+            #[cfg(feature = "guard")]
+            clusters: Clustering::new(ClusterRule::from(config)),
         }
     }
 
@@ -351,6 +357,18 @@ impl Engine {
         }
     }
 
+    /// How clustered the stream came in, and how it left: both by the same estimate as [`Engine::stats`].
+    #[cfg(feature = "guard")]
+    pub fn clusters(&self) -> &Clustering {
+        &self.clusters
+    }
+
+    /// For what does not go through the engine.
+    #[cfg(feature = "guard")]
+    pub(crate) fn clusters_mut(&mut self) -> &mut Clustering {
+        &mut self.clusters
+    }
+
     /// Takes in a delta whether it fits or not: for a caller that keeps the bound by itself, event by event.
     pub(crate) fn admit(&mut self, now: Nanos, delta: Delta<'_>) -> Result<(), PushError> {
         let weight = self.queue.push(now.max(self.clock), &delta, self.stats.deltas);
@@ -358,7 +376,12 @@ impl Engine {
             weight.map_err(|TooManyLanes| PushError::TooManyChoices { index: delta.index })?;
         let now = self.tick(now);
         self.stats.deltas += 1;
+        #[cfg(feature = "guard")]
+        let before = self.stats.tokens_in;
         self.stats.tokens_in = self.stats.tokens_in.saturating_add(weight);
+        // Whole tokens of the running sum, so that they add up to the sum's.
+        #[cfg(feature = "guard")]
+        self.clusters.before.record(now, self.stats.tokens_in / 16 - before / 16);
         self.stats.bytes_in += delta.text.len() as u64;
         self.arrived = self.arrived.saturating_add(pace::credit(weight));
         self.pacer.arrived(now, pace::credit(weight));
@@ -494,6 +517,8 @@ impl Engine {
         stats.hurried += u64::from(self.pacer.is_hurried());
         stats.tokens_out += tokens;
         stats.max_delay = stats.max_delay.max(now.since(arrived));
+        #[cfg(feature = "guard")]
+        self.clusters.after.record(now, tokens);
         self.seq += 1;
     }
 

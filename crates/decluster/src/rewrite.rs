@@ -13,6 +13,8 @@ use crate::config::Config;
 use crate::delta::{Delta, Kind};
 use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::frames::Frames;
+#[cfg(feature = "guard")]
+use crate::guard::Clustering;
 use crate::sse::{self, Form, Frame};
 use crate::time::Nanos;
 use crate::wire::{self, Answer, Dialect, Part, Reading, Role, Verdict};
@@ -293,11 +295,17 @@ impl Rewriter {
         self.ended
     }
 
-    /// Counters of the engine. With both pacing and segmenting off each delta is a piece, and tokens are not
-    /// estimated.
+    /// Counters of the engine. With both pacing and segmenting off each delta is a piece; tokens are then estimated only
+    /// where there is the feature `guard`.
     pub fn stats(&self) -> Stats {
         let stats = self.engine.stats();
         self.passed.as_ref().map_or(stats, |passed| passed.stats(stats))
+    }
+
+    /// How clustered the stream came in, and how it left; as [`Engine::clusters`].
+    #[cfg(feature = "guard")]
+    pub fn clusters(&self) -> &Clustering {
+        self.engine.clusters()
     }
 
     /// What the stream amounts to so far; the verdict comes at the end.
@@ -397,7 +405,13 @@ impl Rewriter {
             if self.behind || (self.ending && !self.ended) {
                 self.pump(now);
             }
-            if let Some(range) = self.passed.as_mut().and_then(Passed::next) {
+            if let Some((range, texts)) = self.passed.as_mut().and_then(Passed::next) {
+                #[cfg(feature = "guard")]
+                if let Some(tokens) = texts.tokens {
+                    self.engine.clusters_mut().after.record(now, tokens);
+                }
+                #[cfg(not(feature = "guard"))]
+                let _ = texts;
                 return Step::Passed(range);
             }
             self.out.clear();
@@ -472,7 +486,13 @@ impl Rewriter {
                     // Parsed events go the long way: the caller is told which they are.
                     let object = matches!(frame.form, Form::Object(_));
                     if let Some(passed) = self.passed.as_mut().filter(|_| !object) {
-                        passed.push(&frame, &reading);
+                        let texts = passed.push(&frame, &reading);
+                        #[cfg(feature = "guard")]
+                        if let Some(tokens) = texts.tokens {
+                            self.engine.clusters_mut().before.record(now, tokens);
+                        }
+                        #[cfg(not(feature = "guard"))]
+                        let _ = texts;
                         continue;
                     }
                     let mut intake = Intake {

@@ -20,7 +20,9 @@ pub struct ClusterRule {
 
 /// Counts the clusters of a stream, or of many.
 ///
-/// What comes before the first group, and after the last, is no silence of the stream. Memory is that of two [`Sketch`]es.
+/// What comes before the first group, and after the last, is no silence of the stream. A group is as long as its
+/// arrivals follow each other: a steady stream is one group, and a cluster if a silence interrupts it. Memory is that of
+/// two [`Sketch`]es.
 ///
 /// ```
 /// use decluster::Nanos;
@@ -83,14 +85,17 @@ impl Clusters {
             group.last = at;
             group.tokens = group.tokens.saturating_add(tokens);
             let grew_large = !is_large && group.tokens >= self.rule.min_tokens;
-            self.events += u64::from(grew_large && group.after_silence);
+            if grew_large && group.after_silence {
+                self.events = self.events.saturating_add(1);
+            }
             return;
         }
         let silent = gap >= self.rule.min_gap;
-        self.events += u64::from(silent && is_large && !group.after_silence);
+        let ended = silent && is_large && !group.after_silence;
+        let began = silent && tokens >= self.rule.min_tokens;
+        self.events = self.events.saturating_add(u64::from(ended) + u64::from(began));
         self.sizes.record(group.tokens);
         self.gaps.record(gap.0.saturating_add(MILLISECOND / 2) / MILLISECOND);
-        self.events += u64::from(silent && tokens >= self.rule.min_tokens);
         self.open = Some(Group { tokens, last: at, after_silence: silent });
     }
 
@@ -101,7 +106,8 @@ impl Clusters {
         }
     }
 
-    /// Counts what another one counted, as if its streams had been seen here. What a cluster is was decided there.
+    /// Counts what another one counted, as if its streams had been seen here and were over. What a cluster is was decided
+    /// there. The stream that is seen here goes on.
     pub fn merge(&mut self, other: &Self) {
         self.events = self.events.saturating_add(other.events);
         self.streams = self.streams.saturating_add(other.streams);
@@ -129,7 +135,7 @@ impl Clusters {
 
     /// How many groups came.
     pub fn groups(&self) -> u64 {
-        self.sizes.count() + u64::from(self.open.is_some())
+        self.sizes.count().saturating_add(u64::from(self.open.is_some()))
     }
 
     /// How many streams had any tokens.
@@ -162,6 +168,22 @@ impl Clusters {
     }
 }
 
+/// How a stream came in, and how it left.
+#[derive(Clone, Debug)]
+pub struct Clustering {
+    /// What arrived.
+    pub before: Clusters,
+    /// What left.
+    pub after: Clusters,
+}
+
+impl Clustering {
+    /// Nothing was seen yet.
+    pub fn new(rule: ClusterRule) -> Self {
+        Self { before: Clusters::new(rule), after: Clusters::new(rule) }
+    }
+}
+
 impl Default for ClusterRule {
     fn default() -> Self {
         Self::from(&Config::default())
@@ -187,7 +209,9 @@ mod tests {
 
     fn events(stream: &[(u64, u64)]) -> u64 {
         let mut clusters = Clusters::new(ClusterRule::default());
-        stream.iter().for_each(|(ms, n)| clusters.record(Nanos::from_millis(*ms), *n));
+        for (ms, n) in stream {
+            clusters.record(Nanos::from_millis(*ms), *n);
+        }
         clusters.events()
     }
 

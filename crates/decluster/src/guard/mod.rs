@@ -4,5 +4,5 @@
 mod clusters;
 mod sketch;
 
-pub use clusters::{ClusterRule, Clusters};
+pub use clusters::{ClusterRule, Clustering, Clusters};
 pub use sketch::Sketch;

@@ -27,6 +27,8 @@ use core::fmt;
 
 pub use cutter::Cutter;
 pub use segmenter::{Block, Segmenter};
+#[cfg(feature = "guard")]
+pub(crate) use tokens::weigh;
 
 /// A place where text may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

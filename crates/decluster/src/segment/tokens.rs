@@ -27,6 +27,26 @@ use super::vocabulary::{self, RARE, STEM, STEM_BITS, STEM_MULTIPLIER, STEMS};
 /// Sixteenths in one token.
 pub(super) const TOKEN: u64 = 16;
 
+/// The tokens of a text that is not cut, in sixteenths. Linear in its length.
+#[cfg(feature = "guard")]
+pub(crate) fn weigh(text: &str) -> u64 {
+    let mut estimator = Estimator::default();
+    let mut sum = 0;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        sum += estimator.push(c, super::chars::script(c));
+        rest = &rest[c.len_utf8()..];
+        if estimator.run == Run::Latin {
+            let letters = rest.bytes().take_while(u8::is_ascii_lowercase).count();
+            if letters > 0 {
+                sum += estimator.letters(&rest.as_bytes()[..letters]).0;
+                rest = &rest[letters..];
+            }
+        }
+    }
+    sum
+}
+
 /// The state between two characters: which kind of run they are in and how long it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimator {
