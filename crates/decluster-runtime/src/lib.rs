@@ -27,6 +27,7 @@ mod flow;
 mod inline;
 mod paced;
 
+pub use decluster::guard::Budget;
 pub use feed::{Closed, Feed};
 pub use flow::{Flow, OwnedObject, OwnedPiece, Step, pair};
 pub use inline::{End, Inline};
