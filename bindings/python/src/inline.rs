@@ -1,5 +1,6 @@
 //! A stream that is read where it is consumed: in the caller's thread, or in an event loop.
 
+use crate::budget::{Budget, shared};
 use crate::engine::Event;
 use crate::flow::{fault, options, piece_of};
 use crate::form::{Form, Originals, cut, item, lock};
@@ -20,18 +21,22 @@ use std::time::Duration;
 
 /// Opens a stream without a reader. `mode` as of `open_flow`.
 #[pyfunction]
-#[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
+#[pyo3(signature = (mode, /, *, framing=None, dialect=None, budget=None, **parameters))]
 pub(crate) fn open_inline(
     py: Python<'_>,
     mode: &str,
     framing: Option<&str>,
     dialect: Option<&str>,
+    budget: Option<&Bound<'_, Budget>>,
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Inline, Known)> {
     let config = params::config(py, parameters)?;
     let options = options(py, mode, dialect)?;
-    let engine = decluster_runtime::Inline::new(&config, options)
+    let mut engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
+    if let Some(budget) = shared(budget) {
+        engine.share_budget(budget);
+    }
     let texts = mode == "texts";
     let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), texts };
     let state = Arc::new(Mutex::new(state));

@@ -73,11 +73,7 @@ pub struct Rewriter {
     meter: Meter,
     /// Reasoning that passes in whole events: their numbers, and what it is estimated at.
     uncut: Uncut,
-    exceeded: Option<ReasoningBudgetExceeded>,
-    /// Too much reasoning is told as an event, not as a fault.
-    tells: bool,
-    /// That event is still to be given.
-    telling: bool,
+    excess: Excess,
     silence: Silence,
     ending: bool,
     ended: bool,
@@ -200,9 +196,7 @@ impl Rewriter {
             max_queue_bytes: config.max_queue_bytes as usize,
             meter,
             uncut: Uncut::default(),
-            exceeded: None,
-            tells: config.over_budget == 1,
-            telling: false,
+            excess: Excess { as_event: config.over_budget == 1, ..Excess::default() },
             silence: Silence::new(config.max_silence),
             ending: false,
             ended: false,
@@ -321,7 +315,7 @@ impl Rewriter {
     /// By how much the reasoning exceeded its limit, or that of a shared budget, if it did: whether that is a fault or, with
     /// `over_budget = event`, a mere end.
     pub fn exceeded(&self) -> Option<ReasoningBudgetExceeded> {
-        self.exceeded
+        self.excess.found
     }
 
     /// Whether no more input is taken in: the stream was finished or cancelled, or a fault ended it.
@@ -457,9 +451,9 @@ impl Rewriter {
     }
 
     fn tell(&mut self, exceeded: ReasoningBudgetExceeded) {
-        self.exceeded = Some(exceeded);
-        if self.tells {
-            self.telling = self.options.gives_events();
+        self.excess.found = Some(exceeded);
+        if self.excess.as_event {
+            self.excess.untold = self.options.gives_events();
         } else {
             self.fault.get_or_insert(RewriterError::ReasoningBudgetExceeded(exceeded));
         }
@@ -477,7 +471,7 @@ impl Rewriter {
 
     fn next_step(&mut self, now: Nanos) -> Step {
         loop {
-            if self.exceeded.is_none()
+            if self.excess.found.is_none()
                 && let Some(exceeded) = self.meter.exceeded()
             {
                 self.exceed(exceeded);
@@ -504,8 +498,8 @@ impl Rewriter {
             if self.other.advance() {
                 return Step::Other;
             }
-            if core::mem::take(&mut self.telling)
-                && let Some(exceeded) = self.exceeded
+            if core::mem::take(&mut self.excess.untold)
+                && let Some(exceeded) = self.excess.found
             {
                 return Step::Event(Event::BudgetExceeded(exceeded));
             }
@@ -777,7 +771,18 @@ impl Uncut {
     }
 }
 
+/// Whether there was too much reasoning.
+#[derive(Debug, Default)]
+struct Excess {
+    found: Option<ReasoningBudgetExceeded>,
+    /// It is told as an event, not as a fault.
+    as_event: bool,
+    /// That event is still to be given.
+    untold: bool,
+}
+
 /// What an event had that concerns limits.
+#[derive(Clone, Copy)]
 struct Met {
     /// It was the beginning of another attempt, and what came before was too much.
     restarted: bool,

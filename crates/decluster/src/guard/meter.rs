@@ -149,7 +149,7 @@ impl Meter {
         let counted = self.counted(left);
         if let Some(budget) = &self.shared {
             if !budget.charge(counted.saturating_sub(self.charged)) {
-                return Err(self.shared_exceeded(budget, self.source));
+                return Err(shared_exceeded(budget, self.source));
             }
             self.charged = self.charged.max(counted);
         }
@@ -172,7 +172,7 @@ impl Meter {
         self.correct();
         let shared = self.shared.as_ref().filter(|b| self.shared_over && b.used() > b.limit());
         self.shared_over = false;
-        self.exceeded().or_else(|| shared.map(|b| self.shared_exceeded(b, self.source)))
+        self.exceeded().or_else(|| shared.map(|b| shared_exceeded(b, self.source)))
     }
 
     /// Everything is out: whether the final usage is more than was allowed. Says it once.
@@ -188,7 +188,7 @@ impl Meter {
             return Some(ReasoningBudgetExceeded { used, limit, source, shared: false });
         }
         let shared = self.shared.as_ref().filter(|b| raised && b.used() > b.limit());
-        shared.map(|budget| self.shared_exceeded(budget, source))
+        shared.map(|budget| shared_exceeded(budget, source))
     }
 
     /// The stream was broken off: what has left is all that counts.
@@ -254,11 +254,11 @@ impl Meter {
         }
         wants
     }
+}
 
-    fn shared_exceeded(&self, budget: &Budget, source: CountSource) -> ReasoningBudgetExceeded {
-        let (used, limit) = (budget.used(), budget.limit());
-        ReasoningBudgetExceeded { used, limit, source, shared: true }
-    }
+fn shared_exceeded(budget: &Budget, source: CountSource) -> ReasoningBudgetExceeded {
+    let (used, limit) = (budget.used(), budget.limit());
+    ReasoningBudgetExceeded { used, limit, source, shared: true }
 }
 
 /// Estimates text that does not go through the engine.
