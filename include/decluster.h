@@ -97,9 +97,9 @@
 /**
  * What a call returns: 0 is success, anything negative an error. Numbers are never reused.
  *
- * Whose fault it is: `TOO_LARGE`, `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED` are the
- * stream's, so expect them; `FULL` asks to poll first; `PANIC` and `POISONED` are a defect of the
- * library; the rest is the caller's.
+ * Whose fault it is: `TOO_LARGE`, `TOO_MANY_CHOICES`, `REASONING_BUDGET_EXCEEDED` and `STALLED` are
+ * the stream's, so expect them; `FULL` asks to poll first; `PANIC` and `POISONED` are a defect of
+ * the library; the rest is the caller's.
  */
 typedef enum decluster_status {
     /** Done. */
@@ -150,6 +150,8 @@ typedef enum decluster_status {
     DECLUSTER_ERROR_PANIC = -16,
     /** An earlier call on this handle panicked. It can only be freed. */
     DECLUSTER_ERROR_POISONED = -17,
+    /** Nothing but comments and pings came for `max_silence`. */
+    DECLUSTER_ERROR_STALLED = -18,
 } decluster_status;
 
 /** What a parameter's number counts. */
@@ -221,6 +223,11 @@ typedef enum decluster_output_type {
     DECLUSTER_OUTPUT_COMMENT = 10,
     /** From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`. */
     DECLUSTER_OUTPUT_BLOCK = 11,
+    /**
+     * From a rewriter, with `over_budget = event`: more reasoning came than is allowed, `number`
+     * tokens; the stream ends. `exceeded` of `decluster_rewriter_answer()` has the rest.
+     */
+    DECLUSTER_OUTPUT_BUDGET_EXCEEDED = 12,
 } decluster_output_type;
 
 /** Which channel a text belongs to. */
@@ -429,7 +436,7 @@ typedef struct decluster_output {
     uint64_t arrived_ns;
     /** When to poll again. Byte 64. */
     uint64_t at_ns;
-    /** Which mark, attempt or event. Byte 72. */
+    /** Which mark, attempt or event; or how many tokens. Byte 72. */
     uint64_t number;
     /** Events below this number will not come any more. Byte 80. */
     uint64_t done;
@@ -791,10 +798,13 @@ typedef enum decluster_parameter {
     /** Choices (`n`) that one stream may interleave. 1 to 4096, initially 128. */
     DECLUSTER_PARAMETER_MAX_CHOICES = 42,
     /**
-     * The most reasoning of a stream that is let through, in tokens as estimated from its text; 0
-     * sets no limit. What is within it leaves at once when it is exceeded, the piece that exceeds
-     * it is the last, and the stream ends with an error, so that the source is closed. An engine
-     * driven by hand lets everything through. In tokens: 0 to 1000000000, initially 0.
+     * The most reasoning of a stream that is let through, in tokens; 0 sets no limit. The
+     * provider's running count holds where it has one, else text is estimated. What is within the
+     * limit leaves at once when it is exceeded, the piece that exceeds it is the last, and the
+     * stream ends, by default with an error, so that the source is closed. Reasoning that neither
+     * is sent nor counted while the stream runs is checked at the end, by the final usage;
+     * `max_silence` bounds its time. An engine driven by hand lets everything through. In tokens: 0
+     * to 1000000000, initially 0.
      */
     DECLUSTER_PARAMETER_MAX_REASONING_TOKENS = 43,
     /**
@@ -1248,11 +1258,12 @@ int32_t decluster_rewriter_framing(const struct decluster_rewriter *rewriter);
  * `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices`
  * (`index`, `finish`), `usage` (the provider's own object), `tokens` (the same in one meaning for
  * all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the provider says), `error`
- * (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`: `used`, the
- * tokens of reasoning that were let through, as estimated, and `limit`), and counts: `restarts`,
- * `events`, `comments`, `repairs` (damage that was made good), `malformed` (events that could not
- * be understood, and passed unchanged). What is the provider's own stands as it came, with its line
- * ends.
+ * (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`, or with
+ * `over_budget = event` is about to end: `used`, the tokens of reasoning that were let through,
+ * `limit`, `source`, which is who counted them: `estimate`, `provider` or `usage`, and `shared`,
+ * `false`), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was made good),
+ * `malformed` (events that could not be understood, and passed unchanged). What is the provider's
+ * own stands as it came, with its line ends.
  *
  * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
  * which this is one.

@@ -90,7 +90,11 @@ class AsyncStream(Told, Generic[T]):
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
-            await self._finish()
+            if self._known.exceeded() is None:
+                await self._finish()
+            else:
+                # It is over although its source may not be.
+                await self.aclose()
             self._look_at_end()
             raise StopAsyncIteration
         return item  # type: ignore[no-any-return]

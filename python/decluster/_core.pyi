@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Final, Literal, final
 
-from ._types import Boundary, Dialect, Verdict
+from ._types import Boundary, CountSource, Dialect, Verdict
 
 __all__ = [
     "FINISHED",
@@ -13,6 +13,7 @@ __all__ = [
     "PROFILES",
     "STALL_LIMITS_MS",
     "Block",
+    "Budget",
     "Collector",
     "Diagnosis",
     "Engine",
@@ -146,12 +147,14 @@ class Event:
 
     `restarted`: what came so far is void, attempt number `attempt` follows. `reclassified`: all
     output of choice `index` so far was reasoning, since a closing tag came that nothing had opened.
+    `budget_exceeded` (with `over_budget="event"`): the stream ends, with more reasoning (`used`)
+    than the `limit` allows; `source` and `shared` as in `Exceeded`.
     """
 
     __match_args__: tuple[Literal["name"], Literal["data"]]
     @property
     def name(self) -> str:
-        """The event's own name, `message` where it has none; or `restarted`, `reclassified`."""
+        """The event's own name, `message` where it has none; or one of those above."""
     @property
     def data(self) -> str:
         """What it says, mostly JSON."""
@@ -311,6 +314,7 @@ class Known:
     def error(self) -> str | None: ...
     def verdict(self) -> Verdict | None: ...
     def reason(self) -> str | None: ...
+    def exceeded(self) -> tuple[int, int, CountSource, bool] | None: ...
     def recognised(self) -> bool | None: ...
 
 @final
@@ -320,12 +324,34 @@ class Feed:
     def fail(self, error: BaseException) -> None: ...
 
 @final
+class Budget:
+    """Tokens of reasoning that several streams may use between them: `budget=` of the verbs."""
+
+    def __new__(cls, max_reasoning_tokens: int) -> Budget:
+        """A budget of so many tokens. Raises `ConfigError` for a number below 0."""
+    @property
+    def used(self) -> int:
+        """Tokens that were charged so far, over all streams."""
+    @property
+    def limit(self) -> int:
+        """The limit."""
+    @property
+    def remaining(self) -> int:
+        """What is left of it; 0 once it is exceeded."""
+
+@final
 class Collector:
     def __new__(
-        cls, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
+        cls,
+        *,
+        framing: str | None = None,
+        dialect: str | None = None,
+        budget: Budget | None = None,
+        **parameters: Any,
     ) -> Collector: ...
-    def push(self, item: object) -> None: ...
-    def finish(self) -> dict[str, Any]: ...
+    def push(self, item: object) -> bool: ...
+    def finish(self) -> None: ...
+    def answer(self) -> dict[str, Any]: ...
 
 @final
 class Study:
@@ -391,9 +417,21 @@ class Diagnosis:
 def table_header() -> str: ...
 def lay_text(text: str, tokens: int) -> list[str]: ...
 def open_flow(
-    mode: str, /, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
+    mode: str,
+    /,
+    *,
+    framing: str | None = None,
+    dialect: str | None = None,
+    budget: Budget | None = None,
+    **parameters: Any,
 ) -> tuple[Flow, Feed, Known]: ...
 def open_inline(
-    mode: str, /, *, framing: str | None = None, dialect: str | None = None, **parameters: Any
+    mode: str,
+    /,
+    *,
+    framing: str | None = None,
+    dialect: str | None = None,
+    budget: Budget | None = None,
+    **parameters: Any,
 ) -> tuple[Inline, Known]: ...
 def read_body(body: bytes, /) -> dict[str, Any]: ...

@@ -3,6 +3,15 @@
 A source's own errors come through as they are.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._types import CountSource
+    from ._verbs import Answer
+
 
 class DeclusterError(Exception):
     """Base of all errors that decluster raises."""
@@ -40,9 +49,41 @@ class TooLarge(ProviderError):
     """An event or delta exceeds `max_event_bytes`. All text before it was delivered."""
 
 
+class Stalled(ProviderError, TimeoutError):
+    """Nothing but comments and pings came for `max_silence`. All text before that was delivered."""
+
+    silence: float
+    """Seconds of it, without those in which no input was wanted or nobody took any."""
+
+
 class ReasoningBudgetExceeded(DeclusterError, RuntimeError):
-    """More reasoning came than `max_reasoning_tokens` allows. What is within it was delivered."""
+    """More reasoning came than `max_reasoning_tokens` or a shared `Budget` allows.
+
+    What is within it was delivered.
+    """
 
     used: int
-    """Tokens that were delivered, as estimated: at most one piece above the limit."""
+    """Tokens that were delivered: at most one piece above the limit where text is counted as it
+    comes. Of a shared budget, those of all its streams."""
     limit: int
+    source: CountSource
+    """Who counted: `estimate` are we, from the text; `provider` its count while the stream ran;
+    `usage` its final one, when everything had been delivered."""
+    shared: bool
+    """The limit is that of a `Budget`."""
+    answer: Answer | None
+    """From `collect`: what had come by then."""
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*said)
+        self.answer = None
+
+
+@dataclass(frozen=True)
+class Exceeded:
+    """By how much reasoning exceeded its limit: as in `ReasoningBudgetExceeded`."""
+
+    used: int
+    limit: int
+    source: CountSource
+    shared: bool

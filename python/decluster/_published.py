@@ -85,5 +85,6 @@ OF_VERBS = {
     "framing": "the verbs",
     "dialect": "the verbs",
     "closer": "the verbs",
+    "budget": "the verbs",
 }
 OWN = "the names of decluster.PARAMETERS"

@@ -61,7 +61,11 @@ class Stream(Told, Generic[T]):
         if self._unsure:
             self._warn_of_bypass()
         if item is None:
-            self._finish()
+            if self._known.exceeded() is None:
+                self._finish()
+            else:
+                # It is over although its source may not be.
+                self.close()
             self._look_at_end()
             raise StopIteration
         return item  # type: ignore[no-any-return]

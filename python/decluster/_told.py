@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from ._core import Known
+from ._errors import Exceeded
 from ._types import Dialect, Framing, Verdict
 from ._usage import Tokens, tokens_of
 
@@ -108,6 +109,12 @@ class Told:
     def reason(self) -> str | None:
         """Why, where the verdict alone does not tell."""
         return self._known.reason()
+
+    @property
+    def exceeded(self) -> Exceeded | None:
+        """By how much the reasoning exceeded its limit, or that of a shared budget, if it did."""
+        told = self._known.exceeded()
+        return None if told is None else Exceeded(*told)
 
     def __repr__(self) -> str:
         told = [self.dialect or "no dialect known", self.verdict or "no verdict"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
+from ._core import Budget
+
 T_co = TypeVar("T_co", covariant=True)
 
 Boundary: TypeAlias = Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]
@@ -20,6 +22,7 @@ Dialect: TypeAlias = Literal[
     "bedrock-converse",
     "incident",
 ]
+CountSource: TypeAlias = Literal["estimate", "provider", "usage"]
 Verdict: TypeAlias = Literal["complete", "failed", "truncated"]
 
 
@@ -129,6 +132,7 @@ class CollectOptions(Parameters, total=False):
     framing: Framing | None
     dialect: Dialect | None
     closer: Callable[[], object] | None
+    budget: Budget | None
 
 
 class Options(CollectOptions, total=False):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from ._astream import AsyncSdkStream, AsyncStream
-from ._core import Collector, Event, Piece, open_flow, open_inline
-from ._errors import ConfigError
+from ._core import Budget, Collector, Event, Piece, open_flow, open_inline
+from ._errors import ConfigError, Exceeded, ReasoningBudgetExceeded
 from ._source import AsyncSource, Source, open_source
 from ._stream import SdkStream, Stream
 from ._told import How, PassesOn
@@ -75,6 +75,8 @@ class Answer:
     """How often the answer began anew within the stream; what came before is not part of it."""
     repairs: int
     malformed: int
+    exceeded: Exceeded | None = None
+    """By how much the reasoning exceeded its limit; reading stopped there."""
 
 
 @overload
@@ -98,6 +100,7 @@ def wrap(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     background: bool = True,
+    budget: Budget | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """Gives back what it was given, re-cut and paced: the loop around it does not change.
@@ -122,9 +125,13 @@ def wrap(
     `preset` (one of `PRESETS`) or `profile` (one of `PROFILES`) gives the parameters to begin with;
     single ones (`PARAMETERS`) override it.
 
+    `max_reasoning_tokens` limits this stream's reasoning, `budget` (a `Budget`) that of all streams
+    that it is given to. Beyond either the source is closed and `ReasoningBudgetExceeded` raised;
+    with `over_budget="event"` the stream just ends, and its `exceeded` says so.
+
     Raises `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while
-    iterating the source's own error, `TooLarge` or another `ProviderError`, each after all text
-    that had arrived before it, and `ReasoningBudgetExceeded` beyond `max_reasoning_tokens`.
+    iterating the source's own error, `TooLarge`, `Stalled` (after `max_silence`) or another
+    `ProviderError`, each after all text that had arrived before it.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> for line in wrap(lines):
@@ -137,7 +144,7 @@ def wrap(
     mode = "texts" if framing == "text" else "bytes"
     otherwise = "it passes as it is, unpaced"
     how = How("wrap", mode, framing, dialect, otherwise, shows_errors=True)
-    return _open(source, how, closer, background, parameters)
+    return _open(source, how, closer, background, budget, parameters)
 
 
 @overload
@@ -164,18 +171,20 @@ def pieces(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     background: bool = True,
+    budget: Budget | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """The text as it is released, piece by piece: `str(piece)`, `piece.kind`, `piece.block`.
 
-    With `events=True` everything that is not text comes in its place as an `Event`. Else as `wrap`.
+    With `events=True` everything that is not text comes in its place as an `Event`, with
+    `over_budget="event"` also `budget_exceeded` before the end. Else as `wrap`.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> [str(piece) for piece in pieces(lines)]
     ['Hi', ' there.']
     """
     how = How("pieces", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
-    return _open(source, how, closer, background, parameters)
+    return _open(source, how, closer, background, budget, parameters)
 
 
 @overload
@@ -202,6 +211,7 @@ def blocks(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     background: bool = True,
+    budget: Budget | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`.
@@ -213,7 +223,7 @@ def blocks(
     if "unit" in parameters:
         raise TypeError("blocks() gives whole blocks: it takes no unit")
     how = How("blocks", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
-    return _open(source, how, closer, background, {**parameters, "unit": "whole"})
+    return _open(source, how, closer, background, budget, {**parameters, "unit": "whole"})
 
 
 @overload
@@ -228,31 +238,40 @@ def collect(
     framing: Framing | None = None,
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
+    budget: Budget | None = None,
     **parameters: Unpack[Parameters],
 ) -> Answer | Coroutine[Any, Any, Answer]:
     """Reads a stream to its end without pacing, in the caller's thread or task: for batch jobs.
 
     Of an async source the answer is awaited: `answer = await collect(response.aiter_lines())`.
 
-    Of the parameters only these count: `max_event_bytes`, `max_reasoning_tokens`, `think_tags`,
-    `starts_inside`, `think_reopens`, `think_copies`.
+    Of the parameters only these count: `max_event_bytes`, `max_reasoning_tokens`, `over_budget`,
+    `think_tags`, `starts_inside`, `think_reopens`, `think_copies`.
 
-    Raises the source's own error, `TooLarge` or `ReasoningBudgetExceeded`, and then gives no part
-    of the answer: loop over `pieces` to have it.
+    Raises the source's own error or `TooLarge`, and then gives no part of the answer: loop over
+    `pieces` to have it. Beyond `max_reasoning_tokens` or `budget` reading stops, and the error,
+    `ReasoningBudgetExceeded`, has what had come (`error.answer`); with `over_budget="event"` that
+    is the answer, and its `exceeded` is set.
 
     >>> lines = ['data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}', ""]
     >>> collect(lines).output
     'Hi there.'
     """
     opened = open_source(source, closer, framing, as_lines=False)
-    collector = Collector(framing=opened.framing, dialect=dialect, **parameters)
+    collector = Collector(framing=opened.framing, dialect=dialect, budget=budget, **parameters)
     if isinstance(opened, AsyncSource):
         return _collect_async(opened, collector, framing)
     try:
-        for item in opened.iterator:
-            collector.push(item)
-    finally:
-        opened.close()
+        try:
+            for item in opened.iterator:
+                if not collector.push(item):
+                    break
+        finally:
+            opened.close()
+        collector.finish()
+    except ReasoningBudgetExceeded as error:
+        _keep(error, collector, framing)
+        raise
     return _answer(collector, framing)
 
 
@@ -260,21 +279,35 @@ async def _collect_async(
     source: AsyncSource, collector: Collector, framing: Framing | None
 ) -> Answer:
     try:
-        async for item in source.iterator:
-            collector.push(item)
-    finally:
-        await source.aclose()
+        try:
+            async for item in source.iterator:
+                if not collector.push(item):
+                    break
+        finally:
+            await source.aclose()
+        collector.finish()
+    except ReasoningBudgetExceeded as error:
+        _keep(error, collector, framing)
+        raise
     return _answer(collector, framing)
 
 
+def _keep(error: ReasoningBudgetExceeded, collector: Collector, framing: Framing | None) -> None:
+    """What had come was paid for."""
+    if error.answer is None:
+        collector.finish()
+        error.answer = _answer(collector, framing)
+
+
 def _answer(collector: Collector, framing: Framing | None) -> Answer:
-    found = collector.finish()
+    found = collector.answer()
     if framing == "text":
         # Bare texts have no dialect, and nothing that says how they ended.
         found.update(dialect=None, verdict=None, reason=None)
     for name in ("usage", "error"):
         found[name] = None if found[name] is None else json.loads(found[name])
     found["tokens"] = tokens_of(found["tokens"])
+    found["exceeded"] = None if found["exceeded"] is None else Exceeded(*found["exceeded"])
     return Answer(**found)
 
 
@@ -287,11 +320,17 @@ def _open(
     how: How,
     closer: Callable[[], object] | None,
     background: bool,
+    budget: Budget | None,
     parameters: Parameters,
 ) -> Stream[Any] | AsyncStream[Any]:
     opened = open_source(source, closer, how.framing, as_lines=how.mode == "bytes")
     given = opened.passed_on if how.mode == "bytes" else None
-    said: Any = {"framing": opened.framing, "dialect": how.dialect, **parameters}
+    said: Any = {
+        "framing": opened.framing,
+        "dialect": how.dialect,
+        "budget": budget,
+        **parameters,
+    }
     if how.mode == "texts":
         # Every character stays.
         said["think_tags"] = "off"
@@ -301,6 +340,8 @@ def _open(
     if not background:
         if said.get("pace") not in (None, "off"):
             raise ConfigError(f"pace = {said['pace']!r} needs a reader, background=False has none")
+        if said.get("max_silence"):
+            raise ConfigError("max_silence needs a reader, background=False has none")
         said["pace"] = "off"
     stream: Stream[Any] | AsyncStream[Any]
     if isinstance(opened, Source):

@@ -24,6 +24,7 @@
     X(DECLUSTER_ERROR_BUSY, -15)                      \
     X(DECLUSTER_ERROR_PANIC, -16)                     \
     X(DECLUSTER_ERROR_POISONED, -17)                  \
+    X(DECLUSTER_ERROR_STALLED, -18)                   \
     X(DECLUSTER_MEASURE_NANOSECONDS, 0)               \
     X(DECLUSTER_MEASURE_TOKENS, 1)                    \
     X(DECLUSTER_MEASURE_TOKENS_PER_SECOND, 2)         \
@@ -45,6 +46,7 @@
     X(DECLUSTER_OUTPUT_EVENT, 9)                      \
     X(DECLUSTER_OUTPUT_COMMENT, 10)                   \
     X(DECLUSTER_OUTPUT_BLOCK, 11)                     \
+    X(DECLUSTER_OUTPUT_BUDGET_EXCEEDED, 12)           \
     X(DECLUSTER_KIND_REASONING, 0)                    \
     X(DECLUSTER_KIND_OUTPUT, 1)                       \
     X(DECLUSTER_BOUNDARY_PARAGRAPH, 0)                \
@@ -228,9 +230,9 @@
 
 /* The enums, by the names without `enum`. */
 #define ENUMS(X)                                             \
-    X(decluster_status, DECLUSTER_ERROR_POISONED)            \
+    X(decluster_status, DECLUSTER_ERROR_STALLED)             \
     X(decluster_measure, DECLUSTER_MEASURE_SWITCH)           \
-    X(decluster_output_type, DECLUSTER_OUTPUT_BLOCK)         \
+    X(decluster_output_type, DECLUSTER_OUTPUT_BUDGET_EXCEEDED) \
     X(decluster_kind, DECLUSTER_KIND_OUTPUT)                 \
     X(decluster_boundary, DECLUSTER_BOUNDARY_GRAPHEME)       \
     X(decluster_verdict, DECLUSTER_VERDICT_TRUNCATED)        \
@@ -301,7 +303,7 @@ static void the_library_has_the_header_s_version(void) {
 
 static void every_status_has_a_text_of_its_own(void) {
     int32_t status, other;
-    for (status = 0; status >= DECLUSTER_ERROR_POISONED; status--) {
+    for (status = 0; status >= DECLUSTER_ERROR_STALLED; status--) {
         CHECK(strlen(decluster_status_text(status)) > 3);
         for (other = 0; other > status; other--) {
             CHECK(strcmp(decluster_status_text(status), decluster_status_text(other)) != 0);
@@ -309,7 +311,7 @@ static void every_status_has_a_text_of_its_own(void) {
     }
     SAME_TEXT(decluster_status_text(1), strlen(decluster_status_text(1)),
               "no status of this library");
-    CHECK(strcmp(decluster_status_text(-18), decluster_status_text(1)) == 0);
+    CHECK(strcmp(decluster_status_text(-19), decluster_status_text(1)) == 0);
     CHECK(strcmp(decluster_status_text(INT32_MIN), decluster_status_text(1)) == 0);
 }
 

@@ -134,7 +134,7 @@ static int32_t take(int which, void *handle, decluster_output *out) {
         for (size_t i = 0; i < out->id_length; i++) sum += (unsigned char)out->id[i];
         if (sum == 1) fail("no text adds up to this");
         check_copy(out->text, out->text_length);
-        if (out->type > DECLUSTER_OUTPUT_BLOCK) fail("an output of no known type");
+        if (out->type > DECLUSTER_OUTPUT_BUDGET_EXCEEDED) fail("an output of no known type");
         if (which == 3 ? out->retry_ms < -1 : out->retry_ms != 0 || out->id_length) {
             fail("a decoder alone says how to come back");
         }

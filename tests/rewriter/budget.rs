@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use decluster::{
-    Collector, CollectorError, Config, Kind, Nanos, ReasoningBudgetExceeded, Rewriter,
+    Collector, CollectorError, Config, CountSource, Kind, Nanos, ReasoningBudgetExceeded, Rewriter,
     RewriterError, RewriterOptions, Rewritten,
 };
 use decluster_tests::small::{DONE, content, reasoning};
@@ -77,7 +77,7 @@ proptest! {
             prop_assert!(held.tokens > limit && held.tokens - held.last <= limit);
             prop_assert_eq!(held.output, "");
             let used = held.tokens;
-            let exceeded = ReasoningBudgetExceeded { used, limit };
+            let exceeded = ReasoningBudgetExceeded { used, limit, source: CountSource::Estimate, shared: false };
             prop_assert_eq!(held.fault, Some(RewriterError::ReasoningBudgetExceeded(exceeded)));
         }
     }

@@ -329,6 +329,7 @@ impl Play {
             }
             RewriterError::Engine(PushError::TooManyChoices { .. }) => "too_many_choices",
             RewriterError::ReasoningBudgetExceeded(_) => "reasoning_budget_exceeded",
+            RewriterError::Stalled { .. } => "stalled",
             other => unreachable!("{other} is the caller's"),
         };
         let _ = writeln!(self.out, "< fault {} {name}", now.0);

@@ -46,10 +46,11 @@ fn statuses_keep_their_numbers() {
         DECLUSTER_ERROR_BUSY = -15,
         DECLUSTER_ERROR_PANIC = -16,
         DECLUSTER_ERROR_POISONED = -17,
+        DECLUSTER_ERROR_STALLED = -18,
     }
     // They are in order, each with a text.
     let told: Vec<i32> = STATUSES.iter().map(|(status, _)| *status as i32).collect();
-    assert_eq!(told, (-17..=0).rev().collect::<Vec<_>>());
+    assert_eq!(told, (-18..=0).rev().collect::<Vec<_>>());
     assert_eq!(size_of::<decluster_status>(), 4);
 }
 
@@ -77,6 +78,7 @@ fn enumerators_keep_their_numbers() {
         DECLUSTER_OUTPUT_EVENT = 9,
         DECLUSTER_OUTPUT_COMMENT = 10,
         DECLUSTER_OUTPUT_BLOCK = 11,
+        DECLUSTER_OUTPUT_BUDGET_EXCEEDED = 12,
         DECLUSTER_KIND_REASONING = 0,
         DECLUSTER_KIND_OUTPUT = 1,
         DECLUSTER_BOUNDARY_PARAGRAPH = 0,

@@ -1,7 +1,7 @@
 //! What a stream amounts to, as JSON with the names that every language uses.
 
+use decluster::Rewriter;
 use decluster::wire::{Dialect, Verdict};
-use decluster::{ReasoningBudgetExceeded, Rewriter};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -57,9 +57,11 @@ struct Tokens {
 struct Exceeded {
     used: u64,
     limit: u64,
+    source: &'static str,
+    shared: bool,
 }
 
-pub(crate) fn json(rewriter: &Rewriter, exceeded: Option<ReasoningBudgetExceeded>) -> String {
+pub(crate) fn json(rewriter: &Rewriter) -> String {
     let answer = rewriter.answer();
     let calls = answer.choices.iter().flat_map(|choice| {
         choice.tool_calls.iter().map(|call| Call {
@@ -94,7 +96,12 @@ pub(crate) fn json(rewriter: &Rewriter, exceeded: Option<ReasoningBudgetExceeded
         }),
         reasoning_tokens: answer.reasoning_tokens,
         error: answer.error.as_deref().and_then(raw),
-        exceeded: exceeded.map(|told| Exceeded { used: told.used, limit: told.limit }),
+        exceeded: rewriter.exceeded().map(|told| Exceeded {
+            used: told.used,
+            limit: told.limit,
+            source: told.source.name(),
+            shared: told.shared,
+        }),
         restarts: answer.restarts,
         events: answer.events,
         comments: answer.comments,

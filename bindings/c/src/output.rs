@@ -41,6 +41,9 @@ pub enum decluster_output_type {
     DECLUSTER_OUTPUT_COMMENT = 10,
     /// From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`.
     DECLUSTER_OUTPUT_BLOCK = 11,
+    /// From a rewriter, with `over_budget = event`: more reasoning came than is allowed, `number` tokens; the stream ends. `exceeded` of
+    /// `decluster_rewriter_answer()` has the rest.
+    DECLUSTER_OUTPUT_BUDGET_EXCEEDED = 12,
 }
 
 /// Which channel a text belongs to.
@@ -130,7 +133,7 @@ pub struct decluster_output {
     pub arrived_ns: u64,
     /// When to poll again. Byte 64.
     pub at_ns: u64,
-    /// Which mark, attempt or event. Byte 72.
+    /// Which mark, attempt or event; or how many tokens. Byte 72.
     pub number: u64,
     /// Events below this number will not come any more. Byte 80.
     pub done: u64,
@@ -263,6 +266,10 @@ impl decluster_output {
             Event::Restarted { attempt } => Self {
                 number: attempt.into(),
                 ..Self::of(decluster_output_type::DECLUSTER_OUTPUT_RESTARTED)
+            },
+            Event::BudgetExceeded(exceeded) => Self {
+                number: exceeded.used,
+                ..Self::of(decluster_output_type::DECLUSTER_OUTPUT_BUDGET_EXCEEDED)
             },
             // There are no others; one that is added gets a number of its own.
             _ => NOTHING,

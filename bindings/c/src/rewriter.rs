@@ -12,8 +12,7 @@ use crate::output::{
 use crate::status::decluster_status::{self, *};
 use decluster::wire::{Dialect, Verdict};
 use decluster::{
-    Cancel, Framer, Framing, Nanos, ReasoningBudgetExceeded, Rewriter, RewriterError,
-    RewriterOptions, Rewritten,
+    Cancel, Framer, Framing, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten,
 };
 use std::ffi::c_char;
 
@@ -98,8 +97,6 @@ pub(crate) struct Rewriting {
     framer: Framer,
     /// Whether the stream comes as items; not known before something comes.
     by_items: Option<bool>,
-    /// The fault that ended the stream, if it was this.
-    exceeded: Option<ReasoningBudgetExceeded>,
 }
 
 /// Makes a rewriter. `config` may be `NULL` for the defaults, `dialect` is a `decluster_dialect`, `mode` a `decluster_mode`,
@@ -384,8 +381,9 @@ pub unsafe extern "C" fn decluster_rewriter_framing(rewriter: *const decluster_r
 /// tell), `finish` (the provider's own word for why choice 0 stopped), `tool_calls` (`index` of the choice, `id`, `name`,
 /// `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's own
 /// object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the
-/// provider says), `error` (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`: `used`, the
-/// tokens of reasoning that were let through, as estimated, and `limit`), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
+/// provider says), `error` (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`, or with
+/// `over_budget = event` is about to end: `used`, the tokens of reasoning that were let through, `limit`, `source`, which is who counted
+/// them: `estimate`, `provider` or `usage`, and `shared`, `false`), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
 /// made good), `malformed` (events that could not be understood, and passed unchanged). What is the provider's own stands as
 /// it came, with its line ends.
 ///
@@ -404,7 +402,7 @@ pub unsafe extern "C" fn decluster_rewriter_answer(
             if json.is_null() || length.is_null() {
                 return Err(Refusal::null(if json.is_null() { "json" } else { "length" }));
             }
-            rewriting.answer = answer::json(&rewriting.rewriter, rewriting.exceeded);
+            rewriting.answer = answer::json(&rewriting.rewriter);
             json.write_unaligned(rewriting.answer.as_ptr().cast());
             length.write_unaligned(rewriting.answer.len());
             Ok(())
@@ -441,13 +439,7 @@ pub unsafe extern "C" fn decluster_rewriter_error(
 
 impl Rewriting {
     fn new(rewriter: Rewriter) -> Self {
-        Self {
-            rewriter,
-            answer: String::new(),
-            framer: Framer::new(None),
-            by_items: None,
-            exceeded: None,
-        }
+        Self { rewriter, answer: String::new(), framer: Framer::new(None), by_items: None }
     }
 
     /// Takes in what is no item.
@@ -517,9 +509,6 @@ impl Rewriting {
     /// The end, or the fault that it comes from.
     fn finished(&mut self) -> Outcome<decluster_output> {
         if let Some(fault) = self.rewriter.take_fault() {
-            if let RewriterError::ReasoningBudgetExceeded(exceeded) = fault {
-                self.exceeded = Some(exceeded);
-            }
             return Err(fault_of(&fault));
         }
         let verdict = match self.rewriter.answer().verdict {
@@ -555,6 +544,7 @@ fn fault_of(error: &RewriterError) -> Refusal {
         RewriterError::Engine(error) => refusal_of(error).status,
         RewriterError::TooLarge(_) => DECLUSTER_ERROR_TOO_LARGE,
         RewriterError::ReasoningBudgetExceeded(_) => DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED,
+        RewriterError::Stalled { .. } => DECLUSTER_ERROR_STALLED,
         _ => DECLUSTER_ERROR_CONFLICT,
     };
     Refusal::new(status, error.to_string())

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 /// What a call returns: 0 is success, anything negative an error. Numbers are never reused.
 ///
-/// Whose fault it is: `TOO_LARGE`, `TOO_MANY_CHOICES` and `REASONING_BUDGET_EXCEEDED` are the stream's, so expect
+/// Whose fault it is: `TOO_LARGE`, `TOO_MANY_CHOICES`, `REASONING_BUDGET_EXCEEDED` and `STALLED` are the stream's, so expect
 /// them; `FULL` asks to poll first; `PANIC` and `POISONED` are a defect of the library; the rest is the caller's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +47,14 @@ pub enum decluster_status {
     DECLUSTER_ERROR_PANIC = -16,
     /// An earlier call on this handle panicked. It can only be freed.
     DECLUSTER_ERROR_POISONED = -17,
+    /// Nothing but comments and pings came for `max_silence`.
+    DECLUSTER_ERROR_STALLED = -18,
 }
 
 use decluster_status::*;
 
 /// Every status with its meaning in a few words.
-pub(crate) const STATUSES: [(decluster_status, &CStr); 18] = [
+pub(crate) const STATUSES: [(decluster_status, &CStr); 19] = [
     (DECLUSTER_OK, c"done"),
     (DECLUSTER_ERROR_NULL, c"a pointer that must not be NULL is"),
     (DECLUSTER_ERROR_BAD_ARGUMENT, c"an argument is none that there can be"),
@@ -80,6 +82,7 @@ pub(crate) const STATUSES: [(decluster_status, &CStr); 18] = [
         c"the library panicked, which is a defect of it; the handle is poisoned",
     ),
     (DECLUSTER_ERROR_POISONED, c"an earlier call panicked: the handle can only be freed"),
+    (DECLUSTER_ERROR_STALLED, c"nothing but comments and pings came for max_silence"),
 ];
 
 /// What a status means, in a few words: a static string, never `NULL`. For what went wrong in a certain call, with names
@@ -96,8 +99,9 @@ pub extern "C" fn decluster_status_is_fault(status: i32) -> i32 {
     FAULTS.iter().any(|fault| *fault as i32 == status).into()
 }
 
-const FAULTS: [decluster_status; 3] = [
+const FAULTS: [decluster_status; 4] = [
     DECLUSTER_ERROR_TOO_LARGE,
     DECLUSTER_ERROR_TOO_MANY_CHOICES,
     DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED,
+    DECLUSTER_ERROR_STALLED,
 ];

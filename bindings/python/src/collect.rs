@@ -1,6 +1,7 @@
 //! A stream read to its end.
 
 use crate::body::tokens_dict;
+use crate::budget::{Budget, shared, told};
 use crate::flow::{dialect_of, over_budget};
 use crate::source::{Given, Intake};
 use crate::{error, params};
@@ -19,33 +20,42 @@ pub(crate) struct Collector {
 #[pymethods]
 impl Collector {
     #[new]
-    #[pyo3(signature = (*, framing=None, dialect=None, **parameters))]
+    #[pyo3(signature = (*, framing=None, dialect=None, budget=None, **parameters))]
     fn new(
         py: Python<'_>,
         framing: Option<&str>,
         dialect: Option<&str>,
+        budget: Option<&Bound<'_, Budget>>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let config = params::config(py, parameters)?;
-        let inner = decluster::Collector::new(&config, dialect_of(py, dialect)?);
+        let mut inner = decluster::Collector::new(&config, dialect_of(py, dialect)?);
+        if let Some(budget) = shared(budget) {
+            inner.share_budget(budget);
+        }
         Ok(Self { inner, intake: Intake::new(py, framing)? })
     }
 
-    /// Takes in one item of the source.
-    fn push(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Takes in one item of the source. Says whether the next is wanted.
+    fn push(&mut self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         match self.intake.take(item)? {
-            Given::Items(items) => self.take_in(py, items),
+            Given::Items(items) => self.take_in(py, items)?,
             Given::Event(name, json) => {
-                self.inner.push_event(&name, &json).map_err(|e| refused(py, &e))
+                self.inner.push_event(&name, &json).map_err(|e| refused(py, &e))?;
             }
         }
+        Ok(self.inner.exceeded().is_none())
     }
 
-    /// The source ended: what the stream amounts to. Usage and error are JSON.
-    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// The source ended.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let held = self.intake.finish();
         self.take_in(py, held)?;
-        self.inner.finish().map_err(|e| refused(py, &e))?;
+        self.inner.finish().map_err(|e| refused(py, &e))
+    }
+
+    /// What the stream amounts to. Usage and error are JSON.
+    fn answer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let answer = self.inner.answer();
         let dict = PyDict::new(py);
         let text = |index| self.inner.text(index).cloned().unwrap_or_default();
@@ -86,6 +96,7 @@ impl Collector {
         dict.set_item("restarts", answer.restarts)?;
         dict.set_item("repairs", answer.repairs)?;
         dict.set_item("malformed", answer.malformed)?;
+        dict.set_item("exceeded", self.inner.exceeded().map(told))?;
         Ok(dict)
     }
 }

@@ -1,5 +1,6 @@
 //! The engine with explicit times, and what it gives.
 
+use crate::budget::told;
 use crate::clusters::clustering_dict;
 use crate::{FINISHED, NEED_INPUT, error, params};
 use decluster::guard::Clustering;
@@ -266,6 +267,13 @@ impl From<decluster::Event> for Event {
             }
             decluster::Event::Reclassified { index } => {
                 Self::new("reclassified".to_owned(), format!("{{\"index\":{index}}}"))
+            }
+            decluster::Event::BudgetExceeded(exceeded) => {
+                let (used, limit, source, shared) = told(exceeded);
+                let data = format!(
+                    "{{\"used\":{used},\"limit\":{limit},\"source\":\"{source}\",\"shared\":{shared}}}"
+                );
+                Self::new("budget_exceeded".to_owned(), data)
             }
             _ => Self::new("unknown".to_owned(), String::new()),
         }

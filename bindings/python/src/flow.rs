@@ -1,5 +1,6 @@
 //! A stream between a reader thread and its consumer.
 
+use crate::budget::{Budget, shared};
 use crate::clusters::TOTALS;
 use crate::engine::{Event, Piece};
 use crate::form::{Form, Originals, cut, item, lock};
@@ -17,18 +18,22 @@ use std::time::Duration;
 
 /// Opens both ends of a stream. `mode` is `bytes`, `pieces`, `pieces+events`, or `texts`: pieces as `str`.
 #[pyfunction]
-#[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
+#[pyo3(signature = (mode, /, *, framing=None, dialect=None, budget=None, **parameters))]
 pub(crate) fn open_flow(
     py: Python<'_>,
     mode: &str,
     framing: Option<&str>,
     dialect: Option<&str>,
+    budget: Option<&Bound<'_, Budget>>,
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Flow, Feed, Known)> {
     let config = params::config(py, parameters)?;
     let options = options(py, mode, dialect)?;
     let (feed, flow) = pair(&config, options).map_err(|e| error(py, "ConfigError", &e))?;
     flow.count_in(&TOTALS);
+    if let Some(budget) = shared(budget) {
+        flow.share_budget(budget);
+    }
     let form = Arc::new(OnceLock::new());
     let given = Originals::default();
     let feed = Feed {
@@ -256,6 +261,11 @@ pub(crate) fn fault(py: Python<'_>, fault: &RewriterError) -> PyErr {
     match fault {
         RewriterError::TooLarge(_) => error(py, "TooLarge", fault),
         RewriterError::ReasoningBudgetExceeded(exceeded) => over_budget(py, exceeded),
+        RewriterError::Stalled { silence } => {
+            let raised = error(py, "Stalled", fault);
+            let told = raised.value(py).setattr("silence", silence.0 as f64 / 1e9);
+            told.err().unwrap_or(raised)
+        }
         _ => error(py, "ProviderError", fault),
     }
 }
@@ -263,8 +273,11 @@ pub(crate) fn fault(py: Python<'_>, fault: &RewriterError) -> PyErr {
 pub(crate) fn over_budget(py: Python<'_>, exceeded: &ReasoningBudgetExceeded) -> PyErr {
     let raised = error(py, "ReasoningBudgetExceeded", exceeded);
     let value = raised.value(py);
-    let told =
-        value.setattr("used", exceeded.used).and_then(|()| value.setattr("limit", exceeded.limit));
+    let told = value
+        .setattr("used", exceeded.used)
+        .and_then(|()| value.setattr("limit", exceeded.limit))
+        .and_then(|()| value.setattr("source", exceeded.source.name()))
+        .and_then(|()| value.setattr("shared", exceeded.shared));
     told.err().unwrap_or(raised)
 }
 

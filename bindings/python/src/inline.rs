@@ -1,5 +1,6 @@
 //! A stream that is read where it is consumed: in the caller's thread, or in an event loop.
 
+use crate::budget::{Budget, shared};
 use crate::clusters::TOTALS;
 use crate::engine::Event;
 use crate::flow::{fault, options, piece_of};
@@ -21,12 +22,13 @@ use std::time::Duration;
 
 /// Opens a stream without a reader. `mode` as of `open_flow`.
 #[pyfunction]
-#[pyo3(signature = (mode, /, *, framing=None, dialect=None, **parameters))]
+#[pyo3(signature = (mode, /, *, framing=None, dialect=None, budget=None, **parameters))]
 pub(crate) fn open_inline(
     py: Python<'_>,
     mode: &str,
     framing: Option<&str>,
     dialect: Option<&str>,
+    budget: Option<&Bound<'_, Budget>>,
     parameters: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Inline, Known)> {
     let config = params::config(py, parameters)?;
@@ -34,6 +36,9 @@ pub(crate) fn open_inline(
     let mut engine = decluster_runtime::Inline::new(&config, options)
         .map_err(|e| error(py, "ConfigError", &e))?;
     engine.count_in(&TOTALS);
+    if let Some(budget) = shared(budget) {
+        engine.share_budget(budget);
+    }
     let texts = mode == "texts";
     let state = State { engine, form: None, lines: VecDeque::new(), begun: Vec::new(), texts };
     let state = Arc::new(Mutex::new(state));

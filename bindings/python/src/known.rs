@@ -1,6 +1,7 @@
 //! What is known of a stream while it runs and after.
 
 use crate::body::tokens_dict;
+use crate::budget::{Told, told};
 use crate::collect::call_dict;
 use crate::engine::stats_dict;
 use crate::form::lock;
@@ -86,6 +87,11 @@ impl Known {
     /// Why, where the verdict alone does not tell.
     fn reason(&self, py: Python<'_>) -> Option<String> {
         self.ask(py, |_, answer| answer.reason.clone())
+    }
+
+    /// By how much the reasoning exceeded its limit, if it did.
+    fn exceeded(&self, py: Python<'_>) -> Option<Told> {
+        self.ask(py, |rewriter, _| rewriter.exceeded().map(told))
     }
 
     /// Whether this is a stream that decluster reads: none as long as that cannot be said. False for one of

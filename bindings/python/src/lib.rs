@@ -3,6 +3,7 @@
 //! What a Rust user would want, too, belongs there, not here.
 
 mod body;
+mod budget;
 mod clusters;
 mod collect;
 mod diagnose;
@@ -24,6 +25,7 @@ use pyo3::types::PyTuple;
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<budget::Budget>()?;
     m.add_class::<engine::Engine>()?;
     m.add_class::<engine::Piece>()?;
     m.add_class::<engine::Mark>()?;

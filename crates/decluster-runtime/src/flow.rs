@@ -4,7 +4,7 @@ use crate::feed::{Feed, Item, What};
 use crate::inline::{End, Inline};
 use crate::totals::Totals;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
-use decluster::guard::Clustering;
+use decluster::guard::{Budget, Clustering};
 use decluster::wire::Answer;
 use decluster::{
     Boundary, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,
@@ -79,7 +79,7 @@ pub enum Step<E> {
     Piece(OwnedPiece),
     /// An event that is not text, in piece mode: its name and its data.
     Other(String, String),
-    /// In piece mode with events: the answer began anew, or output was reasoning.
+    /// In piece mode with events: the answer began anew, output was reasoning, or more reasoning came than may.
     Event(Event),
     /// Nothing was due within the time given.
     Pending,
@@ -120,6 +120,12 @@ pub struct OwnedObject {
 }
 
 impl<E> Flow<E> {
+    /// Charges the stream's reasoning to a budget that others may share, as [`Rewriter::share_budget`]. For use before the
+    /// first [`Flow::next`].
+    pub fn share_budget(&self, budget: Budget) {
+        self.core.lock().share_budget(budget);
+    }
+
     /// Waits for the next step, `patience` at the most. Bytes come as events of the same dialect, or as
     /// pieces where [`RewriterOptions::pieces`] says so.
     pub fn next(&self, patience: Duration) -> Step<E> {
@@ -146,7 +152,14 @@ impl<E> Flow<E> {
                     }
                 }
                 match polled(&mut core) {
-                    Polled::Step(step) => return step,
+                    Polled::Step(step) => {
+                        drop(core);
+                        if matches!(step, Step::Failed(_) | Step::Fault(_) | Step::Finished) {
+                            // The source may go on: who reads it is told with the next item.
+                            *self.open.lock() = None;
+                        }
+                        return step;
+                    }
                     Polled::Wait(at) => {
                         let wake = self.started.checked_add(Duration::from(at)).unwrap_or(until);
                         (core.wants_input(), wake.min(until))

@@ -1,7 +1,7 @@
 //! The engine in one thread, with its clock.
 
 use crate::totals::Totals;
-use decluster::guard::Clustering;
+use decluster::guard::{Budget, Clustering};
 use decluster::wire::Answer;
 use decluster::{
     Cancel, Config, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten, Stats,
@@ -62,6 +62,11 @@ impl<E> Inline<E> {
         self.totals = Some(Arc::clone(totals));
     }
 
+    /// Charges the stream's reasoning to a budget that others may share, as [`Rewriter::share_budget`].
+    pub fn share_budget(&mut self, budget: Budget) {
+        self.rewriter.share_budget(budget);
+    }
+
     /// The time on the stream's clock.
     pub fn now(&self) -> Nanos {
         Nanos::from(self.started.elapsed())
@@ -80,7 +85,8 @@ impl<E> Inline<E> {
     /// Whether no input is taken any more: the source ended or failed, the stream was closed or is not what it
     /// should be.
     pub fn has_ended(&self) -> bool {
-        self.ended
+        // It may have ended itself: over its budget, or after too long a silence.
+        self.ended || self.rewriter.has_ended()
     }
 
     /// Takes in bytes of the stream that arrived at `at`.
@@ -103,7 +109,7 @@ impl<E> Inline<E> {
 
     /// The source ended.
     pub fn finish(&mut self, at: Nanos) {
-        if !self.ended {
+        if !self.has_ended() {
             self.ended = true;
             self.rewriter.finish(at);
         }
@@ -111,7 +117,7 @@ impl<E> Inline<E> {
 
     /// The source failed: what arrived before is due at once, then comes this error.
     pub fn fail(&mut self, error: E) {
-        if !self.ended {
+        if !self.has_ended() {
             self.ended = true;
             self.error = Some(error);
             self.rewriter.cancel(Cancel::Flush);

@@ -29,6 +29,7 @@ mod inline;
 mod paced;
 mod totals;
 
+pub use decluster::guard::Budget;
 pub use feed::{Closed, Feed};
 pub use flow::{Flow, OwnedObject, OwnedPiece, Step, pair};
 pub use inline::{End, Inline};

@@ -2,6 +2,7 @@
 
 use crate::feed::Closed;
 use crate::flow::{Flow, Step, pair};
+use decluster::guard::Budget;
 use decluster::{Config, RewriterError, RewriterOptions};
 use std::fmt;
 use std::io;
@@ -52,6 +53,12 @@ impl<E: Send + 'static> Paced<E> {
             let _ = feed.finish();
         })?;
         Ok(Self { flow, done: false })
+    }
+
+    /// Charges the stream's reasoning to a budget that others may share, as [`decluster::Rewriter::share_budget`]. For use
+    /// before the first `next`.
+    pub fn share_budget(&self, budget: Budget) {
+        self.flow.share_budget(budget);
     }
 
     /// The consuming end, for statistics and the answer.

@@ -1,12 +1,12 @@
 //! A stream read to its end without pacing: what a batch job wants of it.
 
-use crate::budget::{Budget, ReasoningBudgetExceeded};
 use crate::config::Config;
 use crate::delta::Kind;
 use crate::frames::Frames;
-use crate::segment::{SegmentConfig, Segmenter};
+use crate::guard::meter::{Estimate, Meter};
+use crate::guard::{Budget, ReasoningBudgetExceeded};
 use crate::sse::TooLarge;
-use crate::wire::{Answer, Dialect, Part, Reader, Reading};
+use crate::wire::{Answer, Dialect, Part, Reader, Reading, Text};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -26,9 +26,10 @@ pub struct Collector {
     decoder: Frames,
     reader: Reader,
     texts: Vec<Collected>,
-    budget: Budget,
-    /// Counts reasoning where that is limited.
-    counter: Option<Segmenter>,
+    counting: Counting,
+    exceeded: Option<ReasoningBudgetExceeded>,
+    /// Too much reasoning is told by [`Collector::exceeded`] alone.
+    tells: bool,
 }
 
 /// Why a collector refused. What came before is kept.
@@ -37,7 +38,8 @@ pub struct Collector {
 pub enum CollectorError {
     /// An event exceeds `max_event_bytes`.
     TooLarge(TooLarge),
-    /// More reasoning came than `max_reasoning_tokens` allows; told once, the caller should stop reading.
+    /// More reasoning came than `max_reasoning_tokens` or a shared budget allows; told once, the caller should stop
+    /// reading. What comes after it is not taken in.
     ReasoningBudgetExceeded(ReasoningBudgetExceeded),
 }
 
@@ -54,16 +56,25 @@ pub struct Collected {
 
 impl Collector {
     /// A collector for one stream; `None` tells the dialect from the first event. Of `config` only
-    /// `max_event_bytes`, `max_reasoning_tokens` and what is said of tags count. The texts themselves are not bounded.
+    /// `max_event_bytes`, `max_reasoning_tokens`, `over_budget` and what is said of tags count. The texts themselves are not bounded.
     pub fn new(config: &Config, dialect: Option<Dialect>) -> Self {
         Self {
             decoder: Frames::new(config.max_event_bytes as usize),
             reader: Reader::new(dialect).with_think(config.think()),
             texts: Vec::new(),
-            budget: Budget::new(config.max_reasoning_tokens),
-            counter: (config.max_reasoning_tokens > 0)
-                .then(|| Segmenter::new(SegmentConfig::default())),
+            counting: Counting {
+                meter: Meter::new(config.max_reasoning_tokens),
+                estimate: Estimate::new(),
+            },
+            exceeded: None,
+            tells: config.over_budget == 1,
         }
+    }
+
+    /// Charges the reasoning to a budget that others may share, beside the limit of its own. For use before the first
+    /// input. Reasoning is charged event by event before it is taken; what is refused is dropped.
+    pub fn share_budget(&mut self, budget: Budget) {
+        self.counting.meter.share(budget);
     }
 
     /// Takes in bytes of the stream, cut anywhere.
@@ -101,12 +112,22 @@ impl Collector {
     pub fn finish(&mut self) -> Result<(), CollectorError> {
         self.decoder.finish();
         let pumped = self.pump();
-        let reading = self.reader.finish();
-        take(&mut self.texts, &reading);
-        pumped?;
-        let blocks = self.counter.as_mut().map(Segmenter::finish).unwrap_or_default();
-        self.budget.spend(blocks.iter().map(|block| block.tokens).sum());
-        self.check()
+        let mut reading = self.reader.finish();
+        if self.exceeded.is_none() {
+            let held = self.counting.charge(&mut reading, self.reader.answer());
+            take(&mut self.texts, &reading);
+            pumped?;
+            return held
+                .or_else(|| self.counting.meter.settle())
+                .map_or(Ok(()), |e| self.exceed(e));
+        }
+        pumped
+    }
+
+    /// By how much the reasoning exceeded its limit, or that of a shared budget, if it did: then the caller should stop
+    /// reading, and what is pushed is not taken in. With `over_budget = event` nothing else says so.
+    pub fn exceeded(&self) -> Option<ReasoningBudgetExceeded> {
+        self.exceeded
     }
 
     /// The texts so far, one for each choice that had any, in the order the choices began.
@@ -130,24 +151,66 @@ impl Collector {
     }
 
     fn pump(&mut self) -> Result<(), CollectorError> {
-        while let Some(frame) = self.decoder.poll().map_err(CollectorError::TooLarge)? {
-            let reading = self.reader.read(&frame);
+        while self.exceeded.is_none() {
+            let Some(frame) = self.decoder.poll().map_err(CollectorError::TooLarge)? else {
+                return Ok(());
+            };
+            let mut reading = self.reader.read(&frame);
+            let exceeded = self.counting.charge(&mut reading, self.reader.answer());
             take(&mut self.texts, &reading);
-            if let Some(counter) = &mut self.counter {
-                for text in reading.texts.iter().filter(|text| text.kind == Kind::Reasoning) {
-                    let blocks = counter.push(&text.text);
-                    self.budget.spend(blocks.iter().map(|block| block.tokens).sum());
-                    self.budget.spend(text.tokens.unwrap_or_default());
-                }
-                self.check()?;
+            if let Some(exceeded) = exceeded {
+                return self.exceed(exceeded);
             }
         }
+        // What comes now need not be kept.
+        self.decoder = Frames::new(0);
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), CollectorError> {
-        let exceeded = self.budget.exceeded().map(CollectorError::ReasoningBudgetExceeded);
-        exceeded.map_or(Ok(()), Err)
+    fn exceed(&mut self, exceeded: ReasoningBudgetExceeded) -> Result<(), CollectorError> {
+        self.exceeded = Some(exceeded);
+        if self.tells { Ok(()) } else { Err(CollectorError::ReasoningBudgetExceeded(exceeded)) }
+    }
+}
+
+/// What the reasoning comes to: all that arrives has left.
+#[derive(Debug)]
+struct Counting {
+    meter: Meter,
+    estimate: Estimate,
+}
+
+impl Counting {
+    /// Charges an event. Takes out of it what was refused.
+    fn charge(
+        &mut self,
+        reading: &mut Reading<'_>,
+        answer: &Answer,
+    ) -> Option<ReasoningBudgetExceeded> {
+        let Self { meter, estimate } = self;
+        if !meter.is_on() {
+            return None;
+        }
+        if reading.restart {
+            meter.restart();
+        }
+        let reasons = |text: &Text<'_>| text.kind == Kind::Reasoning && text.part.is_text();
+        let mut weight = None;
+        for text in reading.texts.iter().filter(|text| reasons(text)) {
+            let own = estimate.push(&text.text, text.tokens);
+            meter.arrive(own, text.tokens);
+            weight = Some(weight.unwrap_or(0_u64).saturating_add(own));
+        }
+        if let Some(count) = answer.reasoning_tokens.filter(|_| reading.reports) {
+            meter.report(count, answer.has_stopped());
+        }
+        if let Some(weight) = weight
+            && let Err(refused) = meter.leave_weight(weight)
+        {
+            reading.texts.retain(|text| !reasons(text));
+            return Some(refused);
+        }
+        meter.reach_mark()
     }
 }
 

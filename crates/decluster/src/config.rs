@@ -161,9 +161,11 @@ parameters! {
     max_event_bytes: Bytes = 16_777_216, 1_024, 1_073_741_824;
     /// Choices (`n`) that one stream may interleave.
     max_choices: Count = 128, 1, 4_096;
-    /// The most reasoning of a stream that is let through, in tokens as estimated from its text; 0 sets no limit. What
-    /// is within it leaves at once when it is exceeded, the piece that exceeds it is the last, and the stream ends with
-    /// an error, so that the source is closed. An engine driven by hand lets everything through.
+    /// The most reasoning of a stream that is let through, in tokens; 0 sets no limit. The provider's running count holds
+    /// where it has one, else text is estimated. What is within the limit leaves at once when it is exceeded, the piece that
+    /// exceeds it is the last, and the stream ends, by default with an error, so that the source is closed. Reasoning that
+    /// neither is sent nor counted while the stream runs is checked at the end, by the final usage; `max_silence` bounds
+    /// its time. An engine driven by hand lets everything through.
     max_reasoning_tokens: Tokens = 0, 0, 1_000_000_000;
     /// Which tags in visible text hold reasoning: `common` are `<think>` and `<thinking>`; `all` adds
     /// `<thought>`, `<reasoning>`, `<seed:think>`, `◁think▷`, `[THINK]` and the channels of gpt-oss; `off` takes

@@ -76,6 +76,10 @@ pub enum Event {
         /// The choice.
         index: u32,
     },
+    /// More reasoning came than is allowed: the stream ends here, or everything is out and the final usage says so.
+    /// Given by the rewriter alone, with `over_budget = event`.
+    #[cfg(feature = "wire")]
+    BudgetExceeded(crate::guard::ReasoningBudgetExceeded),
 }
 
 /// What is released at once: a block, or a part of one.
@@ -248,7 +252,7 @@ impl Engine {
             return Ok(());
         }
         self.check(delta.text.len())?;
-        self.admit(now, delta)
+        self.admit(now, delta).map(|_| ())
     }
 
     /// Queues an opaque number behind everything that has arrived; it comes back as [`Output::Mark`] in its
@@ -369,8 +373,9 @@ impl Engine {
         &mut self.clusters
     }
 
-    /// Takes in a delta whether it fits or not: for a caller that keeps the bound by itself, event by event.
-    pub(crate) fn admit(&mut self, now: Nanos, delta: Delta<'_>) -> Result<(), PushError> {
+    /// Takes in a delta whether it fits or not: for a caller that keeps the bound by itself, event by event. Gives its
+    /// tokens, in sixteenths.
+    pub(crate) fn admit(&mut self, now: Nanos, delta: Delta<'_>) -> Result<u64, PushError> {
         let weight = self.queue.push(now.max(self.clock), &delta, self.stats.deltas);
         let weight =
             weight.map_err(|TooManyLanes| PushError::TooManyChoices { index: delta.index })?;
@@ -386,7 +391,7 @@ impl Engine {
         self.arrived = self.arrived.saturating_add(pace::credit(weight));
         self.pacer.arrived(now, pace::credit(weight));
         self.replan(now);
-        Ok(())
+        Ok(weight)
     }
 
     /// Queues a mark whether it fits or not.
@@ -627,4 +632,4 @@ impl fmt::Display for PushError {
 impl core::error::Error for PushError {}
 
 /// How late a consumer may be before it counts as having been away.
-const LATE: Nanos = Nanos::from_millis(100);
+pub(crate) const LATE: Nanos = Nanos::from_millis(100);

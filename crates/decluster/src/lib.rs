@@ -26,7 +26,7 @@
 //! One direction: `bytes -> events -> deltas -> blocks -> pieces`. Each stage can be used alone:
 //! [`sse`], [`frames`] and [`wire`] (feature `wire`), [`segment`], [`Engine`]; [`Rewriter`] joins them all. There is no IO, no
 //! clock, no thread, no randomness and no `unsafe` in this crate; without the feature `guard` it is `no_std` with `alloc`.
-//! [`guard`] watches over streams: how they cluster, and what they cost.
+//! [`guard`] watches over streams: how much they reason, how long they are silent, how they cluster, and what they cost.
 
 #![forbid(unsafe_code)]
 #![no_std]
@@ -36,8 +36,6 @@ extern crate alloc;
 extern crate std;
 
 #[cfg(feature = "wire")]
-mod budget;
-#[cfg(feature = "wire")]
 mod collect;
 mod config;
 mod delta;
@@ -46,7 +44,7 @@ mod engine;
 pub mod frames;
 #[cfg(feature = "wire")]
 mod framing;
-#[cfg(feature = "guard")]
+#[cfg(feature = "wire")]
 pub mod guard;
 mod pace;
 mod queue;
@@ -61,8 +59,6 @@ mod time;
 pub mod wire;
 
 #[cfg(feature = "wire")]
-pub use budget::ReasoningBudgetExceeded;
-#[cfg(feature = "wire")]
 pub use collect::{Collected, Collector, CollectorError};
 pub use config::{
     Config, ConfigError, PARAMETERS, PRESETS, PROFILES, Parameter, ParameterUnit, Preset,
@@ -71,6 +67,8 @@ pub use delta::{Delta, Kind};
 pub use engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 #[cfg(feature = "wire")]
 pub use framing::{Framer, Framing};
+#[cfg(feature = "wire")]
+pub use guard::{CountSource, ReasoningBudgetExceeded};
 #[cfg(feature = "wire")]
 pub use rewrite::{Rewriter, RewriterError, RewriterOptions, Rewritten};
 pub use segment::Boundary;

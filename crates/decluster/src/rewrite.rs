@@ -8,13 +8,15 @@
 mod passed;
 mod template;
 
-use crate::budget::{Budget, ReasoningBudgetExceeded};
 use crate::config::Config;
 use crate::delta::{Delta, Kind};
 use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::frames::Frames;
 #[cfg(feature = "guard")]
 use crate::guard::Clustering;
+use crate::guard::meter::{Estimate, Meter};
+use crate::guard::silence::Silence;
+use crate::guard::{Budget, ReasoningBudgetExceeded};
 use crate::sse::{self, Form, Frame};
 use crate::time::Nanos;
 use crate::wire::{self, Answer, Dialect, Part, Reading, Role, Verdict};
@@ -70,7 +72,11 @@ pub struct Rewriter {
     /// Shape of the last event whose text was taken in, if text may be joined to it.
     joinable: Option<u64>,
     max_queue_bytes: usize,
-    budget: Budget,
+    meter: Meter,
+    /// Reasoning that passes in whole events: their numbers, and what it is estimated at.
+    uncut: Uncut,
+    excess: Excess,
+    silence: Silence,
     ending: bool,
     ended: bool,
     out: Vec<u8>,
@@ -120,7 +126,7 @@ pub enum Rewritten<'a> {
         /// Its data.
         data: &'a str,
     },
-    /// In piece mode with `events`: the answer began anew, or output was reasoning.
+    /// In piece mode with `events`: the answer began anew, output was reasoning, or more reasoning came than may.
     Event(Event),
     /// Nothing before this time unless there is input; then something.
     Wait(Nanos),
@@ -150,8 +156,13 @@ pub enum RewriterError {
     TooLarge(sse::TooLarge),
     /// The caller pushed an event into a stream of bytes, or bytes into one of events; nothing was taken.
     Mixed,
-    /// More reasoning came than `max_reasoning_tokens` allows. What is within it was let through.
+    /// More reasoning came than `max_reasoning_tokens` or a shared budget allows. What is within it was let through.
     ReasoningBudgetExceeded(ReasoningBudgetExceeded),
+    /// Nothing but comments and pings came for `max_silence`. What had come before was let through.
+    Stalled {
+        /// How much of the silence counted: that in which input was wanted and somebody polled.
+        silence: Nanos,
+    },
     /// The caller wants bytes in whole blocks; a block may span events that must not be joined.
     WholeBytes,
 }
@@ -169,7 +180,7 @@ impl Rewriter {
         if config.unit == 2 && !options.pieces {
             return Err(RewriterError::WholeBytes);
         }
-        let budget = Budget::new(config.max_reasoning_tokens);
+        let meter = Meter::new(config.max_reasoning_tokens);
         // With both off nothing may overtake anything: output is input, byte for byte.
         let verbatim = config.pace == 2 && config.segmenting().is_none();
         Ok(Self {
@@ -178,14 +189,17 @@ impl Rewriter {
             reader: wire::Reader::new(options.dialect).with_think(config.think()),
             engine: Engine::new(config, now),
             templates: Templates::new(verbatim, options),
-            passed: (verbatim && !options.pieces && !budget.is_limited()).then(Passed::default),
+            passed: (verbatim && !options.pieces && !meter.is_on()).then(Passed::default),
             urgent: Urgent::default(),
             behind: false,
             flushing: false,
             fault: None,
             joinable: None,
             max_queue_bytes: config.max_queue_bytes as usize,
-            budget,
+            meter,
+            uncut: Uncut::default(),
+            excess: Excess { as_event: config.over_budget == 1, ..Excess::default() },
+            silence: Silence::new(config.max_silence),
             ending: false,
             ended: false,
             out: Vec::new(),
@@ -195,6 +209,17 @@ impl Rewriter {
         })
     }
 
+    /// Charges the stream's reasoning to a budget that others may share, beside its own limit. For use before the first
+    /// input.
+    ///
+    /// Each piece of reasoning is charged before it is given out. Once the limit is reached, the next one is refused, and
+    /// the stream ends as with `max_reasoning_tokens`. If others use the budget up, text that a
+    /// [`Rewritten::Wait`] was told for may go sooner.
+    pub fn share_budget(&mut self, budget: Budget) {
+        self.meter.share(budget);
+        self.passed = None;
+    }
+
     /// Takes in bytes of the stream, cut anywhere.
     ///
     /// # Errors
@@ -202,6 +227,7 @@ impl Rewriter {
     /// finished itself, what came before still leaves, and [`Rewriter::take_fault`] has the error, too.
     pub fn push(&mut self, now: Nanos, bytes: &[u8]) -> Result<(), RewriterError> {
         self.check(bytes.len(), self.decoder.takes_bytes())?;
+        self.silence.pushed(now);
         self.decoder.push(bytes);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
@@ -214,6 +240,7 @@ impl Rewriter {
     /// As [`Rewriter::push`].
     pub fn push_line(&mut self, now: Nanos, line: &[u8]) -> Result<(), RewriterError> {
         self.check(line.len(), self.decoder.takes_bytes())?;
+        self.silence.pushed(now);
         self.decoder.push_line(line);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
@@ -226,6 +253,7 @@ impl Rewriter {
     /// As [`Rewriter::push`].
     pub fn push_event(&mut self, now: Nanos, name: &str, data: &str) -> Result<(), RewriterError> {
         self.check(name.len() + data.len(), self.decoder.takes_events())?;
+        self.silence.pushed(now);
         self.decoder.push_event(name, data);
         self.pump(now);
         self.fault.clone().map_or(Ok(()), Err)
@@ -270,6 +298,7 @@ impl Rewriter {
                 self.templates.clear();
                 self.passed.as_mut().map(Passed::clear);
                 self.engine.cancel(Cancel::Drop);
+                self.meter.stop();
             }
         }
     }
@@ -280,9 +309,15 @@ impl Rewriter {
     }
 
     /// What ended the stream, if it was not its end: an event over the cap, too many choices, more reasoning than may
-    /// be. Gives it once.
+    /// be, a silence. Gives it once.
     pub fn take_fault(&mut self) -> Option<RewriterError> {
         self.fault.take()
+    }
+
+    /// By how much the reasoning exceeded its limit, or that of a shared budget, if it did: whether that is a fault or, with
+    /// `over_budget = event`, a mere end.
+    pub fn exceeded(&self) -> Option<ReasoningBudgetExceeded> {
+        self.excess.found
     }
 
     /// Whether no more input is taken in: the stream was finished or cancelled, or a fault ended it.
@@ -378,11 +413,58 @@ impl Rewriter {
 
     fn step(&mut self, now: Nanos) -> Step {
         self.object = None;
-        let step = self.next_step(now);
+        let watched = self.silence.is_on();
+        if watched && !self.ending && self.silence.poll(now) {
+            self.stall(now);
+        }
+        let mut step = self.next_step(now);
+        if watched && !self.ending {
+            step = self.within_silence(step, now);
+        }
         if let Some(object) = self.templates.take_object() {
             self.object = Some(object);
         }
         step
+    }
+
+    /// The source has been silent for too long: what came leaves, as from one that failed.
+    fn stall(&mut self, now: Nanos) {
+        let silence = self.silence.length();
+        self.cancel(Cancel::Flush);
+        self.pump(now);
+        // A source that has said its end need not close.
+        if self.answer().verdict != Some(Verdict::Complete) {
+            self.fault.get_or_insert(RewriterError::Stalled { silence });
+        }
+    }
+
+    /// The same step, with a wait no longer than the silence may last.
+    fn within_silence(&mut self, step: Step, now: Nanos) -> Step {
+        let wanted = self.wants_input();
+        let at = match step {
+            Step::Wait(at) => Some(at),
+            Step::NeedInput => None,
+            _ => {
+                self.silence.gave(now, wanted);
+                return step;
+            }
+        };
+        self.silence.wait(at, wanted).map_or(Step::NeedInput, Step::Wait)
+    }
+
+    /// More reasoning came than may: nothing follows but the word of it.
+    fn exceed(&mut self, exceeded: ReasoningBudgetExceeded) {
+        self.cancel(Cancel::Drop);
+        self.tell(exceeded);
+    }
+
+    fn tell(&mut self, exceeded: ReasoningBudgetExceeded) {
+        self.excess.found = Some(exceeded);
+        if self.excess.as_event {
+            self.excess.untold = self.options.gives_events();
+        } else {
+            self.fault.get_or_insert(RewriterError::ReasoningBudgetExceeded(exceeded));
+        }
     }
 
     /// Events below this number are out.
@@ -397,9 +479,13 @@ impl Rewriter {
 
     fn next_step(&mut self, now: Nanos) -> Step {
         loop {
-            if let Some(exceeded) = self.budget.exceeded() {
-                self.cancel(Cancel::Drop);
-                self.fault = Some(RewriterError::ReasoningBudgetExceeded(exceeded));
+            if self.excess.found.is_none()
+                && let Some(exceeded) = self.meter.exceeded()
+            {
+                self.exceed(exceeded);
+            }
+            if self.meter.will_refuse() {
+                self.engine.flush();
             }
             // There may be room again for what waits, be it the end.
             if self.behind || (self.ending && !self.ended) {
@@ -426,14 +512,23 @@ impl Rewriter {
             if self.other.advance() {
                 return Step::Other;
             }
+            if core::mem::take(&mut self.excess.untold)
+                && let Some(exceeded) = self.excess.found
+            {
+                return Step::Event(Event::BudgetExceeded(exceeded));
+            }
             let mut sink = match self.options {
                 RewriterOptions { pieces: false, .. } => Sink::Bytes(&mut self.out),
                 _ => Sink::Other(&mut self.other),
             };
             match self.engine.poll(now) {
                 Output::Piece(piece) => {
-                    if piece.kind == Kind::Reasoning {
-                        self.budget.spend(piece.tokens);
+                    if piece.kind == Kind::Reasoning
+                        && self.meter.is_on()
+                        && let Err(refused) = self.meter.leave(piece.tokens)
+                    {
+                        self.exceed(refused);
+                        continue;
                     }
                     if self.options.keeps_events() {
                         self.templates.take(&piece, &mut sink);
@@ -450,7 +545,21 @@ impl Rewriter {
                     self.templates.take_tag(&mut self.out);
                     return Step::Bytes;
                 }
+                Output::Mark(OVER) => {
+                    if let Some(exceeded) = self.meter.reach_mark() {
+                        self.exceed(exceeded);
+                    } else if self.meter.wants_mark() {
+                        // Later reports are too much again.
+                        self.engine.admit_mark(now, OVER, true);
+                    }
+                }
                 Output::Mark(number) => {
+                    if let Some(weight) = self.uncut.take(number)
+                        && let Err(refused) = self.meter.leave_weight(weight)
+                    {
+                        self.exceed(refused);
+                        continue;
+                    }
                     self.templates.take_event(number, &mut sink);
                     // An object counts even without data.
                     if !self.out.is_empty() || self.templates.has_object() {
@@ -467,7 +576,10 @@ impl Rewriter {
                         return Step::NeedInput;
                     }
                 }
-                Output::Finished => return Step::Finished,
+                Output::Finished => match self.meter.settle() {
+                    Some(exceeded) => self.tell(exceeded),
+                    None => return Step::Finished,
+                },
             }
         }
     }
@@ -483,6 +595,11 @@ impl Rewriter {
             match self.decoder.poll() {
                 Ok(Some(frame)) => {
                     let reading = self.reader.read(&frame);
+                    if reading.role != Role::Ping
+                        && (frame.event.is_some() || frame.stray.is_some())
+                    {
+                        self.silence.heard(now);
+                    }
                     // Parsed events go the long way: the caller is told which they are.
                     let object = matches!(frame.form, Form::Object(_));
                     if let Some(passed) = self.passed.as_mut().filter(|_| !object) {
@@ -501,19 +618,19 @@ impl Rewriter {
                         templates: &mut self.templates,
                         urgent: &mut self.urgent,
                         joinable: &mut self.joinable,
+                        meter: &mut self.meter,
+                        uncut: &mut self.uncut,
                     };
-                    let reasons = self.budget.is_limited()
-                        && reading.texts.iter().any(|text| text.kind == Kind::Reasoning);
-                    let before = if reasons { intake.engine.stats().tokens_in } else { 0 };
+                    let met = Met {
+                        restarted: reading.restart && intake.meter.restart(),
+                        reasons: reading.texts.iter().any(|text| text.kind == Kind::Reasoning),
+                        reports: reading.reports,
+                    };
                     if let Err(error) = intake.take(now, &frame, &reading) {
                         self.fault = Some(RewriterError::Engine(error));
                         self.end(now);
                     }
-                    // Once it is known that too much has come, the source should be closed soon: the rest is not paced.
-                    let arrived = || self.engine.stats().tokens_in - before;
-                    if self.flushing || reasons && self.budget.arrive(arrived()) {
-                        self.engine.flush();
-                    }
+                    self.meet_limits(now, met);
                 }
                 Ok(None) if self.ending => self.end(now),
                 Ok(None) => return,
@@ -522,6 +639,25 @@ impl Rewriter {
                     self.end(now);
                 }
             }
+        }
+    }
+
+    /// Takes in what the provider counts. Once it is known that too much has come, the source should be closed soon: the
+    /// rest is not paced.
+    fn meet_limits(&mut self, now: Nanos, met: Met) {
+        let mut hurry = self.flushing;
+        if self.meter.is_on() {
+            let answer = self.reader.answer();
+            let count = answer.reasoning_tokens.filter(|_| met.reports);
+            let over = count.is_some_and(|count| self.meter.report(count, answer.has_stopped()));
+            let over = over || met.restarted;
+            if over {
+                self.engine.admit_mark(now, OVER, true);
+            }
+            hurry |= (over || met.reasons) && self.meter.is_too_much();
+        }
+        if hurry {
+            self.engine.flush();
         }
     }
 
@@ -539,6 +675,8 @@ impl Rewriter {
                 templates: &mut self.templates,
                 urgent: &mut self.urgent,
                 joinable: &mut self.joinable,
+                meter: &mut self.meter,
+                uncut: &mut self.uncut,
             };
             // A choice may begin with what was held back.
             if let Err(error) = intake.take(now, &frame, &reading) {
@@ -622,6 +760,56 @@ impl Urgent {
     }
 }
 
+/// Reasoning in events that pass whole: it leaves with them, not piece by piece.
+#[derive(Debug, Default)]
+struct Uncut {
+    /// The numbers of the events, and what their reasoning is estimated at.
+    events: VecDeque<(u64, u64)>,
+    estimate: Option<Estimate>,
+}
+
+impl Uncut {
+    fn put(&mut self, number: u64, reading: &Reading<'_>, meter: &mut Meter) {
+        let reasons = |t: &&wire::Text<'_>| t.kind == Kind::Reasoning && t.part == Part::Text;
+        let mut texts = reading.texts.iter().filter(reasons).peekable();
+        if texts.peek().is_none() {
+            return;
+        }
+        let estimate = self.estimate.get_or_insert_with(Estimate::new);
+        let mut weight = 0_u64;
+        for text in texts {
+            let own = estimate.push(&text.text, text.tokens);
+            meter.arrive(own, text.tokens);
+            weight = weight.saturating_add(own);
+        }
+        self.events.push_back((number, weight));
+    }
+
+    /// What leaves with the event of this number.
+    fn take(&mut self, number: u64) -> Option<u64> {
+        self.events.pop_front_if(|(first, _)| *first == number).map(|(_, weight)| weight)
+    }
+}
+
+/// Whether there was too much reasoning.
+#[derive(Debug, Default)]
+struct Excess {
+    found: Option<ReasoningBudgetExceeded>,
+    /// It is told as an event, not as a fault.
+    as_event: bool,
+    /// That event is still to be given.
+    untold: bool,
+}
+
+/// What an event had that concerns limits.
+#[derive(Clone, Copy)]
+struct Met {
+    /// It was the beginning of another attempt, and what came before was too much.
+    restarted: bool,
+    reasons: bool,
+    reports: bool,
+}
+
 /// Where a frame goes.
 struct Intake<'a> {
     options: RewriterOptions,
@@ -629,6 +817,8 @@ struct Intake<'a> {
     templates: &'a mut Templates,
     urgent: &'a mut Urgent,
     joinable: &'a mut Option<u64>,
+    meter: &'a mut Meter,
+    uncut: &'a mut Uncut,
 }
 
 impl Intake<'_> {
@@ -658,6 +848,9 @@ impl Intake<'_> {
             self.turns(now, &reading.texts);
             if keep {
                 let number = self.templates.event(frame, reading);
+                if self.meter.is_on() && !self.options.pieces {
+                    self.uncut.put(number, reading, self.meter);
+                }
                 *self.joinable = None;
                 self.engine.admit_mark(now, number, hurry);
             } else if hurry {
@@ -688,7 +881,11 @@ impl Intake<'_> {
                     self.engine.admit_mark(now, SPLIT, false);
                 }
                 last = Some(text);
-                self.engine.admit(now, Delta { kind, index, text: &text.text, tokens })?;
+                let delta = Delta { kind, index, text: &text.text, tokens };
+                let weight = self.engine.admit(now, delta)?;
+                if kind == Kind::Reasoning {
+                    self.meter.arrive(weight, tokens);
+                }
             } else if !self.options.pieces && text.part != Part::Late {
                 self.engine.admit_mark(now, TAG, false);
             } else {
@@ -794,6 +991,10 @@ impl fmt::Display for RewriterError {
             Self::TooLarge(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
             Self::ReasoningBudgetExceeded(error) => error.fmt(f),
+            Self::Stalled { silence } => {
+                let seconds = core::time::Duration::from(*silence).as_secs_f64();
+                write!(f, "the source stalled: nothing but signs of life for {seconds:.3} s")
+            }
             Self::WholeBytes => {
                 write!(
                     f,
@@ -821,3 +1022,5 @@ const URGENT_OVERHEAD: usize = 64;
 const SPLIT: u64 = u64::MAX;
 /// The id of marks that stand for a tag in an event that also holds text.
 const TAG: u64 = u64::MAX - 1;
+/// The id of the mark behind which the stream ends, since a report there was too much.
+const OVER: u64 = u64::MAX - 2;

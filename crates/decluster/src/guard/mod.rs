@@ -1,8 +1,18 @@
-//! What watches over a stream: how it clusters, what it may cost and what it did cost. Nothing here changes when text
-//! leaves, and all of it can be used without an engine.
+//! What watches over a stream: how much it may reason and how long it may be silent, how it clusters, what it costs. All of
+//! it can be used without an engine, and nothing here changes when text leaves, but for the limits: what exceeds one ends.
+//!
+//! Budgets and silences come with the feature `wire`, the rest with `guard`.
 
+mod budget;
+#[cfg(feature = "guard")]
 mod clusters;
+pub(crate) mod meter;
+pub(crate) mod silence;
+#[cfg(feature = "guard")]
 mod sketch;
 
+pub use budget::{Budget, CountSource, ReasoningBudgetExceeded};
+#[cfg(feature = "guard")]
 pub use clusters::{ClusterRule, Clustering, Clusters};
+#[cfg(feature = "guard")]
 pub use sketch::Sketch;

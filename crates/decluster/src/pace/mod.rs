@@ -372,7 +372,11 @@ mod tests {
         }
         let until = Nanos::from_millis(300);
         p.plan(Nanos::ZERO, core::iter::once(Tail { left: p.backlog(), until }));
-        assert!(p.due() <= Nanos::from_millis(45), "60 tokens in 270 ms, ten are owed: {}", p.due());
+        assert!(
+            p.due() <= Nanos::from_millis(45),
+            "60 tokens in 270 ms, ten are owed: {}",
+            p.due()
+        );
     }
 
     #[test]

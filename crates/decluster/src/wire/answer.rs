@@ -42,6 +42,8 @@ pub struct Answer {
     argument_bytes: usize,
     /// Text of the reasoning came.
     pub(super) reasoning_text: bool,
+    /// The event that is being read counts the reasoning.
+    pub(super) reports: bool,
 }
 
 /// How a stream ended. The three are never merged: what stopped is not complete, and what the wire
@@ -125,6 +127,11 @@ impl Answer {
     #[must_use]
     pub fn tokens(&self) -> Option<Tokens> {
         Tokens::of(self.usage.as_deref()?, self.reasoning_text)
+    }
+
+    /// Whether every choice that was seen has stopped: what is counted from then on is final.
+    pub(crate) fn has_stopped(&self) -> bool {
+        !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finish.is_some())
     }
 
     fn first(&self) -> Option<&Choice> {
@@ -231,6 +238,7 @@ impl Answer {
         let members = usage.object();
         if let Some(count) = usage::reported_reasoning(&members) {
             self.reasoning_tokens = Some(count);
+            self.reports = true;
         }
     }
 

@@ -134,6 +134,8 @@ pub struct Reading<'a> {
     pub boundary: bool,
     /// The answer begins anew with this event: what came before it is void.
     pub restart: bool,
+    /// The event counts the tokens of the reasoning so far.
+    pub(crate) reports: bool,
 }
 
 impl Reading<'_> {

@@ -97,6 +97,7 @@ impl Reader {
             (reading.plain, reading.shape) = (false, 0);
             reading.whole = true;
         }
+        reading.reports = core::mem::take(&mut self.common.answer.reports);
         reading
     }
 
@@ -105,6 +106,7 @@ impl Reader {
         let mut reading = Reading::default();
         let frame = Frame { terminated: true, ..Frame::default() };
         self.read_data(name, data, &frame, &mut reading);
+        reading.reports = core::mem::take(&mut self.common.answer.reports);
         reading
     }
 
