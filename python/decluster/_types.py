@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
+from ._ledger import Account, Ledger
+
 T_co = TypeVar("T_co", covariant=True)
 
 Boundary: TypeAlias = Literal["paragraph", "line", "sentence", "clause", "word", "grapheme"]
@@ -129,6 +131,7 @@ class CollectOptions(Parameters, total=False):
     framing: Framing | None
     dialect: Dialect | None
     closer: Callable[[], object] | None
+    ledger: Ledger | Account | None
 
 
 class Options(CollectOptions, total=False):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterable, Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from ._astream import AsyncSdkStream, AsyncStream
 from ._core import Collector, Event, Piece, open_flow, open_inline
 from ._errors import ConfigError
+from ._ledger import Account, Ledger, account_of
 from ._source import AsyncSource, Source, open_source
 from ._stream import SdkStream, Stream
 from ._told import How, PassesOn
@@ -67,6 +69,8 @@ class Answer:
     error: Any
     """The first error object in the stream."""
     dialect: Dialect | None
+    model: str | None
+    """As the provider names it; the first name counts."""
     choices: list[dict[str, Any]]
     """For each choice: `index`, `reasoning`, `output`, `finish`."""
     events: int
@@ -98,6 +102,7 @@ def wrap(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     background: bool = True,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """Gives back what it was given, re-cut and paced: the loop around it does not change.
@@ -119,6 +124,9 @@ def wrap(
     the source is closed, and awaited if need be. With `closer=response.close` an early close also
     ends a read that blocks; of a response and of its own `iter_lines()` this is known without it.
 
+    With `ledger`, a `Ledger` or its `account()`, the stream is added to that once it is over, in
+    whatever way.
+
     `preset` (one of `PRESETS`) or `profile` (one of `PROFILES`) gives the parameters to begin with;
     single ones (`PARAMETERS`) override it.
 
@@ -136,7 +144,9 @@ def wrap(
     """
     mode = "texts" if framing == "text" else "bytes"
     otherwise = "it passes as it is, unpaced"
-    how = How("wrap", mode, framing, dialect, otherwise, shows_errors=True)
+    how = How(
+        "wrap", mode, framing, dialect, otherwise, shows_errors=True, account=account_of(ledger)
+    )
     return _open(source, how, closer, background, parameters)
 
 
@@ -164,6 +174,7 @@ def pieces(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     background: bool = True,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """The text as it is released, piece by piece: `str(piece)`, `piece.kind`, `piece.block`.
@@ -174,7 +185,15 @@ def pieces(
     >>> [str(piece) for piece in pieces(lines)]
     ['Hi', ' there.']
     """
-    how = How("pieces", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
+    how = How(
+        "pieces",
+        _mode(events),
+        framing,
+        dialect,
+        NOTHING_KNOWN,
+        shows_errors=events,
+        account=account_of(ledger),
+    )
     return _open(source, how, closer, background, parameters)
 
 
@@ -202,6 +221,7 @@ def blocks(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     background: bool = True,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`.
@@ -212,7 +232,15 @@ def blocks(
     """
     if "unit" in parameters:
         raise TypeError("blocks() gives whole blocks: it takes no unit")
-    how = How("blocks", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
+    how = How(
+        "blocks",
+        _mode(events),
+        framing,
+        dialect,
+        NOTHING_KNOWN,
+        shows_errors=events,
+        account=account_of(ledger),
+    )
     return _open(source, how, closer, background, {**parameters, "unit": "whole"})
 
 
@@ -228,13 +256,15 @@ def collect(
     framing: Framing | None = None,
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Answer | Coroutine[Any, Any, Answer]:
     """Reads a stream to its end without pacing, in the caller's thread or task: for batch jobs.
 
     Of an async source the answer is awaited: `answer = await collect(response.aiter_lines())`.
 
-    Of the parameters only these count: `max_event_bytes`, `max_reasoning_tokens`, `think_tags`,
+    With `ledger` what was read is added to that, also where this raises. Of the parameters only
+    these count: `max_event_bytes`, `max_reasoning_tokens`, `think_tags`,
     `starts_inside`, `think_reopens`, `think_copies`.
 
     Raises the source's own error, `TooLarge` or `ReasoningBudgetExceeded`, and then gives no part
@@ -246,25 +276,39 @@ def collect(
     """
     opened = open_source(source, closer, framing, as_lines=False)
     collector = Collector(framing=opened.framing, dialect=dialect, **parameters)
+    account = account_of(ledger)
     if isinstance(opened, AsyncSource):
-        return _collect_async(opened, collector, framing)
-    try:
-        for item in opened.iterator:
-            collector.push(item)
-    finally:
-        opened.close()
-    return _answer(collector, framing)
+        return _collect_async(opened, collector, framing, account)
+    with _entered(collector, account):
+        try:
+            for item in opened.iterator:
+                collector.push(item)
+        finally:
+            opened.close()
+        return _answer(collector, framing)
 
 
 async def _collect_async(
-    source: AsyncSource, collector: Collector, framing: Framing | None
+    source: AsyncSource, collector: Collector, framing: Framing | None, account: Account | None
 ) -> Answer:
+    with _entered(collector, account):
+        try:
+            async for item in source.iterator:
+                collector.push(item)
+        finally:
+            await source.aclose()
+        return _answer(collector, framing)
+
+
+@contextmanager
+def _entered(collector: Collector, account: Account | None) -> Generator[None]:
+    """However it goes, what was read is entered in the ledger."""
     try:
-        async for item in source.iterator:
-            collector.push(item)
+        yield
     finally:
-        await source.aclose()
-    return _answer(collector, framing)
+        if account is not None:
+            model, tokens = collector.told()
+            account.enter(tokens_of(tokens), model)
 
 
 def _answer(collector: Collector, framing: Framing | None) -> Answer:

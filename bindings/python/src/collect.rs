@@ -41,6 +41,12 @@ impl Collector {
         }
     }
 
+    /// Model and tokens so far, however the stream goes on.
+    fn told<'py>(&self, py: Python<'py>) -> PyResult<(Option<&str>, Option<Bound<'py, PyDict>>)> {
+        let answer = self.inner.answer();
+        Ok((answer.model.as_deref(), tokens_dict(py, answer.tokens())?))
+    }
+
     /// The source ended: what the stream amounts to. Usage and error are JSON.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let held = self.intake.finish();
@@ -73,6 +79,7 @@ impl Collector {
         }
         dict.set_item("tool_calls", calls)?;
         dict.set_item("choices", choices)?;
+        dict.set_item("model", answer.model.as_deref())?;
         dict.set_item("usage", answer.usage.as_deref())?;
         dict.set_item("tokens", tokens_dict(py, answer.tokens())?)?;
         dict.set_item("reasoning_tokens", answer.reasoning_tokens)?;
