@@ -100,12 +100,26 @@ fn no_more_is_charged_than_the_output_has() {
 }
 
 #[test]
-fn more_cached_than_input_leaves_no_prompt() {
+fn no_more_is_charged_than_the_input_has() {
     costs(
         r#"{"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}, "completion_tokens": 1}"#,
-        // 0; 8 x 1 = 8; 1 x 40 = 40.
-        ["0", "0.000008", "0", "0", "0.00004", "0.000048"],
+        // 5 x 1 = 5, not 8; 1 x 40 = 40.
+        ["0", "0.000005", "0", "0", "0.00004", "0.000045"],
     );
+    costs(
+        r#"{"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 4}}"#,
+        // 3 x 1 = 3; (5 - 3) x 12.5 = 25.
+        ["0", "0.000003", "0.000025", "0", "0", "0.000028"],
+    );
+}
+
+#[test]
+fn parts_without_a_whole_are_charged_as_they_are() {
+    let mut tokens = Tokens::default();
+    (tokens.cached_input, tokens.reasoning) = (Some(8), Some(2));
+    // 8 x 1 = 8; 2 x 60 = 120.
+    let cost = apart().cost("apart", &tokens).unwrap();
+    assert_eq!(parts(&cost), ["0", "0.000008", "0", "0.00012", "0", "0.000128"].map(str::to_owned));
 }
 
 #[test]

@@ -49,8 +49,8 @@ impl Prices {
     /// What an answer of this model cost. What the provider does not count costs nothing here: see [`Tokens`].
     ///
     /// Output is charged once: reasoning at its own price, up to the output, and the rest at the output's price. Where
-    /// reasoning is not counted, all output is charged at the output's price. Input is charged at the prompt's price less
-    /// what was read from a cache or written to one.
+    /// reasoning is not counted, all output is charged at the output's price. So is input: what was read from a cache or
+    /// written to one at its own price, up to the input, and the rest at the prompt's.
     ///
     /// # Errors
     /// [`UnknownModel`].
@@ -138,13 +138,18 @@ pub(super) struct Charged {
 
 impl Charged {
     pub(super) fn of(tokens: &Tokens) -> Self {
-        let [cached, cache_write] =
-            [tokens.cached_input, tokens.cache_write].map(|n| n.unwrap_or(0));
-        let reasoning = tokens.reasoning.unwrap_or(0);
-        // Of 11 of reasoning in an output of 10 the provider charges 10.
-        let reasoning = tokens.output.map_or(reasoning, |output| reasoning.min(output));
+        // No more of either than there is in all: of 11 of reasoning in an output of 10 the provider charges 10, and
+        // one says that 64 of an input of 10 were cached. Where it is not said what there is in all, it is these.
+        let least = |part: Option<u64>, all: Option<u64>| {
+            let part = part.unwrap_or(0);
+            all.map_or(part, |all| part.min(all))
+        };
+        let cached = least(tokens.cached_input, tokens.input);
+        let uncached = tokens.input.map(|input| input.saturating_sub(cached));
+        let cache_write = least(tokens.cache_write, uncached);
+        let reasoning = least(tokens.reasoning, tokens.output);
         Self {
-            prompt: tokens.input.unwrap_or(0).saturating_sub(cached).saturating_sub(cache_write),
+            prompt: uncached.unwrap_or(0).saturating_sub(cache_write),
             cached,
             cache_write,
             reasoning,
