@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from pathlib import Path
 from typing import Any, cast
 
 from ._core import Book, PriceTable
@@ -134,7 +133,8 @@ class Prices:
         Raises `ConfigError` with its name, and `OSError` if it cannot be read.
         """
         try:
-            return cls(Path(path).read_text(encoding="utf-8"))
+            with open(path, encoding="utf-8") as file:
+                return cls(file.read())
         except ValueError as error:
             raise ConfigError(f"{os.fspath(path)}: {error}") from None
 
