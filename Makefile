@@ -22,10 +22,10 @@ demo: $(VENV)/.installed-demo
 ## All tests, lints and format checks.
 test: lint test-rust test-python test-c test-node
 
-## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks (Next.js is built and served), what the segmenter costs, a minute of each fuzzer.
+## What takes longer: the property tests over many more cases, the SDKs on long recordings, examples with heavy frameworks (Next.js is built and served), the page of `decluster diagnose` in a browser, what the segmenter costs, a minute of each fuzzer.
 test-all: test test-cost $(VENV)/.installed-clients
 	PROPTEST_CASES=20000 $(CARGO) test --locked --quiet -p decluster-tests
-	tests/c/tools.sh valgrind
+	tests/c/tools.sh valgrind chromium
 	$(BIN)/pytest -m slow tests/python tests/c
 	cd $(NODE) && npm run --silent test:next
 	$(MAKE) fuzz FUZZ_SECONDS=60

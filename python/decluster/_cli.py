@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, Literal, get_args
 
-from . import _demo, _simulate
+from . import _demo, _diagnose, _simulate
 from ._core import Block, Segmenter, __version__
 from ._errors import DeclusterError
 from ._files import fail, open_named
@@ -113,6 +113,12 @@ def _parser() -> argparse.ArgumentParser:
     simulate = verbs.add_parser("simulate", help="how well recorded traces are paced, as a table")
     _simulate.add_arguments(simulate)
     simulate.set_defaults(run=_simulate.run)
+
+    diagnose = verbs.add_parser(
+        "diagnose", help="whether recorded streams are clustered, before and after pacing"
+    )
+    _diagnose.add_arguments(diagnose)
+    diagnose.set_defaults(run=_diagnose.run)
     return parser
 
 

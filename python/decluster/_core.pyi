@@ -1,7 +1,7 @@
 """The compiled module. Use the names that `decluster` re-exports."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal, final
+from typing import Any, ClassVar, Final, Literal, final
 
 from ._types import Boundary, Dialect, Verdict
 
@@ -15,6 +15,7 @@ __all__ = [
     "Block",
     "Book",
     "Collector",
+    "Diagnosis",
     "Engine",
     "Event",
     "Feed",
@@ -363,6 +364,27 @@ class Simulated:
     def blocks(self) -> list[dict[str, Any]]: ...
     def releases(self, place: int) -> tuple[str, list[int], list[int]]:
         """What left when: the name of the trace, nanoseconds, and tokens."""
+
+@final
+class Diagnosis:
+    """How recorded streams cluster, before and after the pacer.
+
+    What takes long lets other threads run.
+    """
+
+    MAX_TOKENS: ClassVar[int]
+    def __new__(cls, *, dialect: str | None = None, **parameters: Any) -> Diagnosis: ...
+    def add(self, name: str, file: bytes) -> None:
+        """Takes in a file. Raises `ValueError`: what is wrong with it, and its line or `None`."""
+    def __len__(self) -> int: ...
+    def rule(self) -> dict[str, Any]: ...
+    def stream(self, place: int) -> dict[str, Any]: ...
+    def summary(self, place: int | None = None) -> dict[str, Any]: ...
+    def groups(
+        self, place: int | None = None, *, after: bool
+    ) -> list[tuple[int, int, int, bool]]: ...
+    def gaps(self, place: int | None = None, *, after: bool) -> list[int]: ...
+    def flow(self, place: int, *, after: bool) -> list[tuple[int, int]]: ...
 
 def table_header() -> str: ...
 def lay_text(text: str, tokens: int) -> list[str]: ...

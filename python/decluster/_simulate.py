@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._core import (
-    PARAMETERS,
     PRESETS,
-    PROFILES,
     STALL_LIMITS_MS,
     Row,
     Simulated,
@@ -21,7 +19,7 @@ from ._core import (
 )
 from ._errors import DeclusterError
 from ._files import complain, fail, open_named
-from ._settings import setting
+from ._settings import UNITS, add_settings, settings_of
 
 DESCRIPTION = """\
 Runs the engine over arrival traces on a virtual clock, which takes no time, and prints how
@@ -69,18 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="TRACES", help="a file of traces; - is standard input"
     )
-    begin = parser.add_mutually_exclusive_group()
-    begin.add_argument("--preset", choices=[row.name for row in PRESETS], help="named settings")
-    begin.add_argument("--profile", choices=[row.name for row in PROFILES], help="published ones")
-    parser.add_argument("--unit", choices=UNITS, help="default: block")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=setting,
-        metavar="NAME=VALUE",
-        help="any parameter, times in seconds: max_delay=0.8; may be repeated",
-    )
+    add_settings(parser)
     parser.add_argument(
         "--text",
         action="append",
@@ -106,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the verb and gives the exit code."""
-    settings = _settings(options)
+    settings = settings_of(options)
     try:
         study = Study([_text(name) for name in options.text], until=options.until, **settings)
         for name in options.files:
@@ -128,14 +115,6 @@ def run(options: argparse.Namespace) -> int:
 
 class BadFile(Exception):
     """A file or line that cannot be used: its name, and the error that says why."""
-
-
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    settings = dict(options.set)
-    for name in ("preset", "profile", "unit"):
-        if getattr(options, name) is not None:
-            settings[name] = getattr(options, name)
-    return settings
 
 
 def _name(settings: dict[str, Any]) -> str:
@@ -268,4 +247,3 @@ MAX_SECONDS = 86_400
 """As long as a trace may be."""
 MAX_BESIDE = 4
 """So many columns of a table fit a terminal."""
-UNITS = next(row.choices for row in PARAMETERS if row.name == "unit")

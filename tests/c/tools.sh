@@ -9,7 +9,7 @@ has() {
     libcurl4-openssl-dev) pkg-config --exists libcurl ;;
     # What clang's sanitizers are made of.
     libclang-rt-dev) clang -fsanitize=address,undefined -x c -o /dev/null - 2>&1 <<<'int main(void) { return 0; }' ;;
-    pkg-config | clang | cmake | valgrind) command -v "$1" ;;
+    pkg-config | clang | cmake | valgrind | chromium) command -v "$1" ;;
     *) echo "tools.sh does not know how to look for $1" >&2 && exit 2 ;;
     esac >/dev/null
 }
@@ -31,7 +31,7 @@ else
     sudo=none
 fi
 if [ "$sudo" = none ]; then
-    echo "The tests of the C library need what is not here: ${missing[*]} (names of Debian's packages)." >&2
+    echo "The tests need what is not here: ${missing[*]} (names of Debian's packages)." >&2
     exit 1
 fi
 echo "installing ${missing[*]}"

@@ -4,6 +4,7 @@
 
 mod body;
 mod collect;
+mod diagnose;
 mod engine;
 mod flow;
 mod form;
@@ -46,6 +47,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     for signal in [&NEED_INPUT, &FINISHED] {
         m.add(signal.name, signal.get(m.py())?)?;
     }
+    m.add_class::<diagnose::Diagnosis>()?;
     m.add_class::<study::Study>()?;
     m.add_class::<study::Simulated>()?;
     m.add_class::<study::Row>()?;

@@ -9,12 +9,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod clairvoyant;
+pub mod diagnose;
 pub mod engine;
 mod metrics;
 pub mod peers;
 pub mod recorded;
 mod study;
+mod summary;
 pub mod synthetic;
 mod table;
 mod text;
@@ -22,6 +25,7 @@ mod trace;
 
 pub use metrics::{LIMITS_MS, Score};
 pub use study::{Played, RATES, Rule, Study};
+pub use summary::{Side, Spread, Summary};
 pub use table::{Row, header};
 pub use text::lay;
 pub use trace::{Tokens, Trace, TraceError};

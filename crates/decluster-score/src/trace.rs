@@ -26,7 +26,7 @@ pub struct Trace {
 
 /// A line that is no trace.
 #[derive(Debug)]
-pub struct TraceError(String);
+pub struct TraceError(pub(crate) String);
 
 /// One line of a trace file. Other members are ignored.
 #[derive(Deserialize)]
@@ -52,6 +52,15 @@ impl Trace {
     /// # Errors
     /// [`TraceError`] says what is wrong with the line.
     pub fn from_json(name: &str, group: &str, line: &str) -> Result<Self, TraceError> {
+        Self::with_start(name, group, line).map(|(trace, _)| trace)
+    }
+
+    /// The same, with the time that stands at the first token, in milliseconds.
+    pub(crate) fn with_start(
+        name: &str,
+        group: &str,
+        line: &str,
+    ) -> Result<(Self, f64), TraceError> {
         let line: Line = serde_json::from_str(line).map_err(|e| {
             // There is one line; its number in the file is the caller's to say.
             TraceError(e.to_string().replace(" at line 1 column ", " at column "))
@@ -63,6 +72,8 @@ impl Trace {
         let mut arrivals = Vec::with_capacity(line.t_ms.len());
         let mut before = f64::NEG_INFINITY;
         let start = line.t_ms.first().copied().unwrap_or_default();
+        let first = line.t_ms.iter().zip(&line.tokens).find(|(_, count)| **count > 0);
+        let first = first.map_or(start, |(ms, _)| *ms);
         for (place, (ms, count)) in line.t_ms.into_iter().zip(line.tokens).enumerate() {
             if !(ms >= before && (0.0..MAX_MS).contains(&(ms - start))) {
                 return Err(TraceError(format!(
@@ -75,7 +86,7 @@ impl Trace {
         let trace = Self::new(name, group, arrivals);
         match trace.tokens() {
             0 => Err(TraceError("no token arrives".into())),
-            1..=MAX_TOKENS => Ok(trace),
+            1..=MAX_TOKENS => Ok((trace, first)),
             tokens => Err(TraceError(format!("{tokens} tokens are more than {MAX_TOKENS}"))),
         }
     }

@@ -12,6 +12,8 @@ pub(super) struct Debt {
     /// Credit per second from `at` on.
     rate: u64,
     last: Option<Nanos>,
+    /// What was released last.
+    spent: u64,
 }
 
 impl Debt {
@@ -20,6 +22,13 @@ impl Debt {
         self.settle(now);
         self.owed = self.owed.saturating_add(credit);
         self.last = Some(now);
+        self.spent = credit;
+    }
+
+    /// Forgives what is owed for anything but the last release.
+    pub(super) fn forgive(&mut self, now: Nanos) {
+        self.settle(now);
+        self.owed = self.owed.min(self.spent);
     }
 
     /// Changes the rate at `now`; gives the time when nothing is owed any more.

@@ -149,6 +149,11 @@ impl Pacer {
     pub(crate) fn plan(&mut self, now: Nanos, tails: impl Iterator<Item = Tail>) {
         let tail_rate = tails.map(|tail| tail.rate(now, self.margin)).max();
         self.ending = tail_rate.is_some();
+        if self.ending {
+            // What went early, against stalls, is owed at the rate of then. Paid at the start of a tail, it would leave
+            // the rest of the tail to go in a clump.
+            self.debt.forgive(now);
+        }
         let tail_rate = tail_rate.unwrap_or_default();
         self.due = match &mut self.mode {
             Mode::Adaptive(adaptive) => {
@@ -353,6 +358,21 @@ mod tests {
         }
         assert!(times.last().unwrap() <= &until, "{times:?}");
         assert!(times[10] > Nanos::from_millis(100), "{times:?}");
+    }
+
+    #[test]
+    fn what_was_owed_before_a_tail_does_not_delay_it() {
+        let mut p = pacer("adaptive");
+        p.arrived(Nanos::ZERO, 100 * CREDIT);
+        p.plan(Nanos::ZERO, core::iter::empty());
+        for _ in 0..4 {
+            // Against a stall, long before it was due.
+            p.released(Nanos::ZERO, 10 * CREDIT, false);
+            p.plan(Nanos::ZERO, core::iter::empty());
+        }
+        let until = Nanos::from_millis(300);
+        p.plan(Nanos::ZERO, core::iter::once(Tail { left: p.backlog(), until }));
+        assert!(p.due() <= Nanos::from_millis(45), "60 tokens in 270 ms, ten are owed: {}", p.due());
     }
 
     #[test]
