@@ -20,7 +20,9 @@ The verbs; `help(decluster.wrap)` and so on say what they take:
 - `pieces(source)`: its text, piece by piece as it is released;
 - `blocks(source)`: its text in whole blocks, for speech and pipelines;
 - `collect(source)`: all of it, unpaced, as an `Answer`;
-- `usage(body)`: what a finished response cost.
+- `usage(body)`: what a finished response cost in tokens.
+
+A `Ledger` adds up what streams and responses cost, by model and key; `Prices` are yours to give.
 
 A source is an iterable of lines, chunks or parsed events, a response of an HTTP client, or an SDK's
 stream. Where it is async, so is what comes back: an `AsyncStream` in place of a `Stream`.
@@ -65,7 +67,9 @@ from ._errors import (
     ReasoningBudgetExceeded,
     Stalled,
     TooLarge,
+    UnknownModel,
 )
+from ._ledger import Account, Cost, Ledger, LedgerEntry, Price, Prices
 from ._published import config_from
 from ._stream import Stream
 from ._types import Dialect, Framing, Parameters, Verdict
@@ -78,6 +82,7 @@ __all__ = [
     "PARAMETERS",
     "PRESETS",
     "PROFILES",
+    "Account",
     "Answer",
     "AsyncStream",
     "Block",
@@ -86,6 +91,7 @@ __all__ = [
     "CallerError",
     "Clusters",
     "ConfigError",
+    "Cost",
     "DeclusterError",
     "Dialect",
     "Engine",
@@ -94,11 +100,15 @@ __all__ = [
     "Finished",
     "Framing",
     "Full",
+    "Ledger",
+    "LedgerEntry",
     "Mark",
     "Parameter",
     "Parameters",
     "Piece",
     "Preset",
+    "Price",
+    "Prices",
     "ProviderError",
     "ReasoningBudgetExceeded",
     "Segmenter",
@@ -106,6 +116,7 @@ __all__ = [
     "Stream",
     "Tokens",
     "TooLarge",
+    "UnknownModel",
     "Usage",
     "Verdict",
     "Wait",

@@ -112,6 +112,7 @@ class AsyncStream(Told, Generic[T]):
 
     def __del__(self) -> None:
         # A stream that nobody holds any more: its reader holds only the hub and the source.
+        self._settle()
         reader = self.__dict__.get("_reader")
         if reader is None:
             return
@@ -188,6 +189,7 @@ class AsyncStream(Told, Generic[T]):
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
         first, self._ended = not self._ended, True
+        self._settle()
         if self._reader is not None:
             here = self._reader.get_loop() is _loop()
             if here and not self._reader.done() and self._reader is not asyncio.current_task():

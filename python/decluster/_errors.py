@@ -26,7 +26,21 @@ class ProviderError(DeclusterError):
 
 
 class ConfigError(CallerError, ValueError):
-    """A parameter, preset or dialect that does not exist, or a value out of its bounds."""
+    """A parameter, preset or dialect that does not exist, or a value out of its bounds.
+
+    Also a price table that cannot be read.
+    """
+
+
+class UnknownModel(CallerError, LookupError):
+    """The price table has no price for a model; nothing was added to the ledger."""
+
+    model: str | None
+    """The name that was asked for; `None` if nobody named a model."""
+    known: list[str]
+    """The models that there are."""
+    nearest: str | None
+    """The name among them, or among their aliases, that is most like it."""
 
 
 class Misuse(CallerError, RuntimeError):
@@ -34,7 +48,10 @@ class Misuse(CallerError, RuntimeError):
 
 
 class Full(CallerError):
-    """The engine would exceed `max_queue_bytes`; it is as it was. Poll first."""
+    """The engine would exceed `max_queue_bytes`; it is as it was: poll first.
+
+    A ledger would have more than 10,000 pairs of model and key; it is as it was, too.
+    """
 
 
 class Finished(CallerError):

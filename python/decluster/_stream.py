@@ -129,6 +129,7 @@ class Stream(Told, Generic[T]):
             self._close_late = False
         if first and self._thread is None:
             _close(self._source)
+        self._settle()
 
     def _abandon(self) -> threading.Thread | None:
         with self._lock:
@@ -143,6 +144,7 @@ class Stream(Told, Generic[T]):
             self._source.interrupt()
         elif first:
             _close(self._source)
+        self._settle()
         return self._thread
 
     def _leave_to_parent(self) -> None:
@@ -152,7 +154,7 @@ class Stream(Told, Generic[T]):
             _left_behind.append((self._flow, self._known))
             self._flow = self._known = _LeftBehind()  # type: ignore[assignment]
             self._thread, self._lock, self._ended = None, threading.Lock(), True
-            self._pull = None
+            self._pull = self._account = None
 
 
 class SdkStream(PassesOn, Stream[T]):

@@ -12,6 +12,9 @@ from ._errors import Exceeded
 from ._types import Dialect, Framing, Verdict
 from ._usage import Tokens, tokens_of
 
+if TYPE_CHECKING:
+    from ._ledger import Account
+
 
 @dataclass(frozen=True)
 class How:
@@ -26,6 +29,8 @@ class How:
     """What becomes of a stream that is not recognised."""
     shows_errors: bool
     """An error that the provider sends is among the items."""
+    account: Account | None = None
+    """Where the stream is entered once it is over."""
 
     @property
     def is_text(self) -> bool:
@@ -40,6 +45,7 @@ class Told:
         self._how = how
         self._unsure = not how.is_text
         self._looked = how.is_text
+        self._account: Account | None = how.account
 
     def __reduce__(self) -> NoReturn:
         # A copy would share the engine, and end it when it is dropped.
@@ -72,6 +78,11 @@ class Told:
     def dialect(self) -> Dialect | None:
         """The dialect, once an event told it; `None` before, and for a stream that is not known."""
         return None if self._how.is_text else self._known.dialect()
+
+    @property
+    def model(self) -> str | None:
+        """The model as the provider names it, once an event told it."""
+        return self._known.model()
 
     @property
     def usage(self) -> dict[str, Any] | None:
@@ -119,6 +130,12 @@ class Told:
     def __repr__(self) -> str:
         told = [self.dialect or "no dialect known", self.verdict or "no verdict"]
         return f"<decluster.{type(self).__name__} of {self._how.verb}(): {', '.join(told)}>"
+
+    def _settle(self) -> None:
+        """The stream is over, in whatever way: it is entered in its ledger, once."""
+        account = self.__dict__.pop("_account", None)
+        if account is not None:
+            account.enter(self.tokens, self.model)
 
     def _warn_of_bypass(self) -> None:
         """While it is not known what this is. Once it is known to be nothing, a warning says so."""

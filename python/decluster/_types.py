@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 from ._core import Budget
+from ._ledger import Account, Ledger
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -133,6 +134,7 @@ class CollectOptions(Parameters, total=False):
     dialect: Dialect | None
     closer: Callable[[], object] | None
     budget: Budget | None
+    ledger: Ledger | Account | None
 
 
 class Options(CollectOptions, total=False):

@@ -45,6 +45,8 @@ class Usage(Tokens):
     """Reasoning that only the provider can read, as it must be sent back."""
     raw: dict[str, Any] | None = None
     """The provider's own usage object."""
+    model: str | None = None
+    """As the provider names it."""
     dialect: str | None = None
     """`None` where only the usage or the error could be told."""
     finish: str | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterable, Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from ._astream import AsyncSdkStream, AsyncStream
 from ._core import Budget, Collector, Event, Piece, open_flow, open_inline
 from ._errors import ConfigError, Exceeded, ReasoningBudgetExceeded
+from ._ledger import Account, Ledger, account_of
 from ._source import AsyncSource, Source, open_source
 from ._stream import SdkStream, Stream
 from ._told import How, PassesOn
@@ -67,6 +69,8 @@ class Answer:
     error: Any
     """The first error object in the stream."""
     dialect: Dialect | None
+    model: str | None
+    """As the provider names it; the first name counts."""
     choices: list[dict[str, Any]]
     """For each choice: `index`, `reasoning`, `output`, `finish`."""
     events: int
@@ -101,6 +105,7 @@ def wrap(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     budget: Budget | None = None,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """Gives back what it was given, re-cut and paced: the loop around it does not change.
@@ -121,6 +126,9 @@ def wrap(
     data unless named; `framing="text"` says that the items are bare texts. `closer` is called when
     the source is closed, and awaited if need be. With `closer=response.close` an early close also
     ends a read that blocks; of a response and of its own `iter_lines()` this is known without it.
+
+    With `ledger`, a `Ledger` or its `account()`, the stream is added to that once it is over, in
+    whatever way.
 
     `preset` (one of `PRESETS`) or `profile` (one of `PROFILES`) gives the parameters to begin with;
     single ones (`PARAMETERS`) override it.
@@ -143,7 +151,9 @@ def wrap(
     """
     mode = "texts" if framing == "text" else "bytes"
     otherwise = "it passes as it is, unpaced"
-    how = How("wrap", mode, framing, dialect, otherwise, shows_errors=True)
+    how = How(
+        "wrap", mode, framing, dialect, otherwise, shows_errors=True, account=account_of(ledger)
+    )
     return _open(source, how, closer, background, budget, parameters)
 
 
@@ -172,6 +182,7 @@ def pieces(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     budget: Budget | None = None,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """The text as it is released, piece by piece: `str(piece)`, `piece.kind`, `piece.block`.
@@ -183,7 +194,15 @@ def pieces(
     >>> [str(piece) for piece in pieces(lines)]
     ['Hi', ' there.']
     """
-    how = How("pieces", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
+    how = How(
+        "pieces",
+        _mode(events),
+        framing,
+        dialect,
+        NOTHING_KNOWN,
+        shows_errors=events,
+        account=account_of(ledger),
+    )
     return _open(source, how, closer, background, budget, parameters)
 
 
@@ -212,6 +231,7 @@ def blocks(
     closer: Callable[[], object] | None = None,
     background: bool = True,
     budget: Budget | None = None,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Stream[Any] | AsyncStream[Any]:
     """Whole blocks only, late rather than broken: for speech, for pipelines. Else as `pieces`.
@@ -222,7 +242,15 @@ def blocks(
     """
     if "unit" in parameters:
         raise TypeError("blocks() gives whole blocks: it takes no unit")
-    how = How("blocks", _mode(events), framing, dialect, NOTHING_KNOWN, shows_errors=events)
+    how = How(
+        "blocks",
+        _mode(events),
+        framing,
+        dialect,
+        NOTHING_KNOWN,
+        shows_errors=events,
+        account=account_of(ledger),
+    )
     return _open(source, how, closer, background, budget, {**parameters, "unit": "whole"})
 
 
@@ -239,14 +267,16 @@ def collect(
     dialect: Dialect | None = None,
     closer: Callable[[], object] | None = None,
     budget: Budget | None = None,
+    ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> Answer | Coroutine[Any, Any, Answer]:
     """Reads a stream to its end without pacing, in the caller's thread or task: for batch jobs.
 
     Of an async source the answer is awaited: `answer = await collect(response.aiter_lines())`.
 
-    Of the parameters only these count: `max_event_bytes`, `max_reasoning_tokens`, `over_budget`,
-    `think_tags`, `starts_inside`, `think_reopens`, `think_copies`.
+    With `ledger` what was read is added to that, also where this raises. Of the parameters only
+    these count: `max_event_bytes`, `max_reasoning_tokens`, `over_budget`, `think_tags`,
+    `starts_inside`, `think_reopens`, `think_copies`.
 
     Raises the source's own error or `TooLarge`, and then gives no part of the answer: loop over
     `pieces` to have it. Beyond `max_reasoning_tokens` or `budget` reading stops, and the error,
@@ -259,9 +289,10 @@ def collect(
     """
     opened = open_source(source, closer, framing, as_lines=False)
     collector = Collector(framing=opened.framing, dialect=dialect, budget=budget, **parameters)
+    account = account_of(ledger)
     if isinstance(opened, AsyncSource):
-        return _collect_async(opened, collector, framing)
-    try:
+        return _collect_async(opened, collector, framing, account)
+    with _reading(collector, framing, account):
         try:
             for item in opened.iterator:
                 if not collector.push(item):
@@ -269,16 +300,13 @@ def collect(
         finally:
             opened.close()
         collector.finish()
-    except ReasoningBudgetExceeded as error:
-        _keep(error, collector, framing)
-        raise
     return _answer(collector, framing)
 
 
 async def _collect_async(
-    source: AsyncSource, collector: Collector, framing: Framing | None
+    source: AsyncSource, collector: Collector, framing: Framing | None, account: Account | None
 ) -> Answer:
-    try:
+    with _reading(collector, framing, account):
         try:
             async for item in source.iterator:
                 if not collector.push(item):
@@ -286,17 +314,25 @@ async def _collect_async(
         finally:
             await source.aclose()
         collector.finish()
-    except ReasoningBudgetExceeded as error:
-        _keep(error, collector, framing)
-        raise
     return _answer(collector, framing)
 
 
-def _keep(error: ReasoningBudgetExceeded, collector: Collector, framing: Framing | None) -> None:
-    """What had come was paid for."""
-    if error.answer is None:
-        collector.finish()
-        error.answer = _answer(collector, framing)
+@contextmanager
+def _reading(
+    collector: Collector, framing: Framing | None, account: Account | None
+) -> Generator[None]:
+    """However it goes, what was read was paid for: the ledger has it, and the error of a budget."""
+    try:
+        yield
+    except ReasoningBudgetExceeded as error:
+        if error.answer is None:
+            collector.finish()
+            error.answer = _answer(collector, framing)
+        raise
+    finally:
+        if account is not None:
+            model, tokens = collector.told()
+            account.enter(tokens_of(tokens), model)
 
 
 def _answer(collector: Collector, framing: Framing | None) -> Answer:

@@ -25,9 +25,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
+from ._ledger import Account, Ledger, account_of
 from ._types import Dialect, Parameters
 from ._verbs import wrap
 
@@ -38,7 +39,11 @@ elif TYPE_CHECKING:
 
 
 def hooks(
-    *, dialect: Dialect | None = None, background: bool = True, **parameters: Unpack[Parameters]
+    *,
+    dialect: Dialect | None = None,
+    background: bool = True,
+    ledger: Ledger | Account | None = None,
+    **parameters: Unpack[Parameters],
 ) -> dict[str, list[Callable[..., Any]]]:
     """`event_hooks` for a sync client: `httpx.Client(event_hooks=hooks(max_delay=0.8))`.
 
@@ -47,7 +52,7 @@ def hooks(
     Raises `ConfigError` for a parameter out of bounds, at once. While a response is read, the
     errors are those of `wrap`: the client's own come after the text that had arrived before them.
     """
-    paced = _pacing(dialect=dialect, background=background, **parameters)
+    paced = _pacing(account_of(ledger), dialect=dialect, background=background, **parameters)
 
     def pace(response: Any) -> None:
         _of_client(response, "__iter__", "an async client takes async_hooks(), not hooks()")
@@ -59,13 +64,17 @@ def hooks(
 
 
 def async_hooks(
-    *, dialect: Dialect | None = None, background: bool = True, **parameters: Unpack[Parameters]
+    *,
+    dialect: Dialect | None = None,
+    background: bool = True,
+    ledger: Ledger | Account | None = None,
+    **parameters: Unpack[Parameters],
 ) -> dict[str, list[Callable[..., Any]]]:
     """`event_hooks` for an async client: `httpx.AsyncClient(event_hooks=async_hooks())`.
 
     Else as `hooks`.
     """
-    paced = _pacing(dialect=dialect, background=background, **parameters)
+    paced = _pacing(account_of(ledger), dialect=dialect, background=background, **parameters)
 
     async def pace(response: Any) -> None:
         if _is_stream(response):
@@ -80,13 +89,13 @@ def async_hooks(
     return {"response": [hook]}
 
 
-def _pacing(**options: Any) -> Callable[[Any, Callable[[], object]], Any]:
-    def paced(chunks: Any, closer: Callable[[], object]) -> Any:
-        return cast("Any", wrap)(chunks, framing="bytes", closer=closer, **options)
+def _pacing(account: Account | None, **options: Any) -> Callable[[Any, Any], Any]:
+    def paced(chunks: Any, closer: Callable[[], object], **more: Any) -> Any:
+        return cast("Any", wrap)(chunks, framing="bytes", closer=closer, **options, **more)
 
     # What cannot be is said where it was asked for, not with the first response.
     paced([b""], _nothing).close()
-    return paced
+    return partial(paced, ledger=account)
 
 
 def _of_client(response: Any, reads: str, otherwise: str) -> None:

@@ -313,6 +313,27 @@ thread.join()
     assert told(code) == ["in the parent"]
 
 
+@needs_fork
+def test_a_stream_is_entered_in_the_ledger_of_the_process_that_reads_it() -> None:
+    code = """
+ledger = decluster.Ledger()
+with Server([Send(event, after=0.05)] * 10 + [Send(done)]) as server:
+    import urllib.request
+    response = urllib.request.urlopen(server.url)
+    stream = decluster.wrap(response, ledger=ledger)
+    next(stream)
+    child = os.fork()
+    if child == 0:
+        stream.close()
+        print("child", ledger.total.streams, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    list(stream)
+    print("parent", ledger.total.streams)
+"""
+    assert told(code) == ["child 0", "parent 1"]
+
+
 def test_who_needs_no_event_loop_does_not_wait_for_it_to_be_imported() -> None:
     code = "import decluster, sys; list(decluster.wrap([])); print('asyncio' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,6 +6,7 @@ A line that must not be accepted says so to both; a comment that nothing needs i
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Literal, TypedDict
 
 import aiohttp
@@ -265,6 +266,22 @@ def a_sync_stream_is_not_awaited(lines: list[str]) -> None:
     assert_type(answer.output, str)
     assert_type(answer.verdict, Verdict | None)
     assert_type(answer.tokens, Tokens | None)
+
+
+def costs_are_decimals(lines: list[str], later: AsyncIterator[str]) -> None:
+    ledger = decluster.Ledger(decluster.Prices.examples(), currency="CNY", rate=Decimal("7.1"))
+    stream = decluster.wrap(lines, ledger=ledger.account(key="search"))
+    assert_type(stream, Stream[str])
+    assert_type(stream.model, str | None)
+    assert_type(decluster.pieces(later, ledger=ledger), AsyncStream[Piece])
+    assert_type(decluster.collect(lines, ledger=ledger).model, str | None)
+    cost = ledger.add(stream)
+    assert_type(cost, decluster.Cost | None)
+    if cost is not None:
+        assert_type(cost.rounded().total, Decimal)
+    assert_type(ledger.total.tokens, Tokens)
+    assert_type(ledger.by_key(), list[decluster.LedgerEntry])
+    decluster.wrap(lines, ledger="ledger")  # type: ignore[call-overload]  # pyright: ignore
 
 
 def published_names_are_parameters(lines: list[str], settings: dict[str, Any]) -> None:

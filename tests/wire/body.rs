@@ -509,3 +509,19 @@ fn recorded_arrays_of_geminis_are_read_whole() {
     }
     assert_eq!(read_ones, 4);
 }
+
+#[test]
+fn the_model_is_told_where_the_body_names_it() {
+    for (name, json) in [
+        (Some("gpt-4.1"), r#"{"model":"gpt-4.1","choices":[],"usage":{"prompt_tokens":1}}"#),
+        (
+            Some("gemini-2.5-flash"),
+            r#"[{"candidates":[],"modelVersion":"gemini-2.5-flash"},{"candidates":[]}]"#,
+        ),
+        (Some("g"), r#"{"usage_metadata":{},"model_version":"g"}"#),
+        (None, r#"{"model":"","usage":{"prompt_tokens":1}}"#),
+        (None, r#"{"model":7,"usage":{"prompt_tokens":1}}"#),
+    ] {
+        assert_eq!(read(json).model.as_deref(), name, "{json}");
+    }
+}

@@ -12,6 +12,7 @@ pub(crate) fn read_body<'py>(py: Python<'py>, body: &[u8]) -> PyResult<Bound<'py
     let found = py.detach(|| Body::read(body)).map_err(|e| error(py, "BodyError", &e))?;
     let dict = PyDict::new(py);
     dict.set_item("tokens", tokens_dict(py, found.tokens)?)?;
+    dict.set_item("model", found.model)?;
     dict.set_item("dialect", found.dialect.map(Dialect::name))?;
     dict.set_item("raw", found.usage)?;
     dict.set_item("reasoning_text", found.reasoning)?;

@@ -47,6 +47,12 @@ impl Collector {
         Ok(self.inner.exceeded().is_none())
     }
 
+    /// Model and tokens so far, however the stream goes on.
+    fn told<'py>(&self, py: Python<'py>) -> PyResult<(Option<&str>, Option<Bound<'py, PyDict>>)> {
+        let answer = self.inner.answer();
+        Ok((answer.model.as_deref(), tokens_dict(py, answer.tokens())?))
+    }
+
     /// The source ended.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let held = self.intake.finish();
@@ -83,6 +89,7 @@ impl Collector {
         }
         dict.set_item("tool_calls", calls)?;
         dict.set_item("choices", choices)?;
+        dict.set_item("model", answer.model.as_deref())?;
         dict.set_item("usage", answer.usage.as_deref())?;
         dict.set_item("tokens", tokens_dict(py, answer.tokens())?)?;
         dict.set_item("reasoning_tokens", answer.reasoning_tokens)?;

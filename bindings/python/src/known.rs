@@ -47,6 +47,11 @@ impl Known {
         self.ask(py, |rewriter, _| rewriter.dialect().map(Dialect::name))
     }
 
+    /// The model as the provider names it.
+    fn model(&self, py: Python<'_>) -> Option<String> {
+        self.ask(py, |_, answer| answer.model.clone())
+    }
+
     /// The last usage object, as JSON.
     fn usage(&self, py: Python<'_>) -> Option<String> {
         self.ask(py, |_, answer| answer.usage.clone())

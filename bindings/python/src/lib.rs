@@ -12,6 +12,7 @@ mod flow;
 mod form;
 mod inline;
 mod known;
+mod ledger;
 mod params;
 mod segment;
 mod source;
@@ -38,6 +39,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<inline::Inline>()?;
     m.add_class::<known::Known>()?;
     m.add_class::<collect::Collector>()?;
+    m.add_class::<ledger::PriceTable>()?;
+    m.add_class::<ledger::Book>()?;
     m.add_class::<params::Preset>()?;
     m.add_class::<segment::Segmenter>()?;
     m.add_class::<segment::Block>()?;

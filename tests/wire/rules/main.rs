@@ -17,6 +17,7 @@ mod gemini;
 mod incident;
 mod mistral;
 mod mixed;
+mod model;
 mod ollama;
 mod reasoning;
 mod responses;

@@ -6,7 +6,13 @@
 mod budget;
 #[cfg(feature = "guard")]
 mod clusters;
+#[cfg(feature = "guard")]
+mod cost;
+#[cfg(feature = "guard")]
+mod ledger;
 pub(crate) mod meter;
+#[cfg(feature = "guard")]
+mod price;
 pub(crate) mod silence;
 #[cfg(feature = "guard")]
 mod sketch;
@@ -14,5 +20,13 @@ mod sketch;
 pub use budget::{Budget, CountSource, ReasoningBudgetExceeded};
 #[cfg(feature = "guard")]
 pub use clusters::{ClusterRule, Clustering, Clusters};
+#[cfg(feature = "guard")]
+pub use cost::Cost;
+#[cfg(feature = "guard")]
+pub use ledger::{Ledger, LedgerEntry, LedgerError};
+#[cfg(feature = "guard")]
+pub use price::{Price, PriceError, Prices, UnknownModel};
+#[cfg(feature = "guard")]
+pub use rust_decimal::Decimal;
 #[cfg(feature = "guard")]
 pub use sketch::Sketch;

@@ -1,10 +1,10 @@
 //! What a whole stream amounted to, apart from its text.
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::json::{self, Value};
+use super::json::{self, Object, Value};
 use super::tape::Tape;
 use super::usage::{self, Tokens};
 
@@ -15,6 +15,9 @@ use super::usage::{self, Tokens};
 pub struct Answer {
     /// The choices in the order they were first seen; dialects without choices have one.
     pub choices: Vec<Choice>,
+    /// The model as the provider names it; the first name counts, also where the answer begins anew. `None` where the
+    /// dialect has no place for it, and for a name of more than 256 bytes.
+    pub model: Option<String>,
     /// The last usage object, as JSON. Usage objects are running totals, so none is ever added up.
     pub usage: Option<String>,
     /// Reasoning tokens as the provider reports them.
@@ -229,6 +232,16 @@ impl Answer {
         self.add_arguments(choice, place, text);
     }
 
+    /// Takes the model's name from a member of the object, unless it is known.
+    pub(super) fn take_model(&mut self, object: &Object<'_, '_>, member: &str) {
+        if self.model.is_some() {
+            return;
+        }
+        let name = object.string(member);
+        let name = name.filter(|name| !name.is_empty() && name.len() <= MODEL_BYTES_MAX);
+        self.model = name.map(Cow::into_owned);
+    }
+
     /// Takes a usage object; the last one wins.
     pub(super) fn take_usage(&mut self, usage: Value<'_, '_>) {
         if !usage.text.starts_with('{') {
@@ -269,6 +282,8 @@ impl Answer {
     }
 }
 
+/// A longer name is none of a model.
+pub(crate) const MODEL_BYTES_MAX: usize = 256;
 /// The most that `max_choices` allows.
 const CHOICES_MAX: usize = 4_096;
 /// Far above what a model calls in one turn.

@@ -92,6 +92,7 @@ impl Anthropic {
             *self = Self::default();
         }
         self.id = Some(id.into_owned());
+        common.answer.take_model(message, "model");
         common.answer.choice(0);
         if let Some(usage) = message.present("usage") {
             self.usage.take(usage, &mut common.answer);
@@ -154,6 +155,7 @@ impl Anthropic {
         common: &mut Common,
         reading: &mut Reading<'a>,
     ) {
+        common.answer.take_model(event, "model");
         if let Some(text) = event.get(COMPLETION) {
             reading.plain |= common.text((Kind::Output, 0, 0), 0, text, reading);
         }

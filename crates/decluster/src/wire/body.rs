@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::answer::MODEL_BYTES_MAX;
 use super::chat::{REASONING_FIELDS, entry_text};
 use super::json::{Object, Value};
 use super::reader::error_of;
@@ -31,6 +32,8 @@ use crate::Kind;
 pub struct Body {
     /// The dialect; `None` where only the usage or the error could be told.
     pub dialect: Option<Dialect>,
+    /// The model as the provider names it, unless that has more than 256 bytes.
+    pub model: Option<String>,
     /// The usage in one meaning for all providers.
     pub tokens: Option<Tokens>,
     /// The provider's own usage object, as JSON.
@@ -107,6 +110,9 @@ impl Body {
             self.dialect = Some(*dialect);
             read(self, object);
         }
+        let model = first(object, &MODELS).and_then(|model| model.string());
+        let model = model.filter(|model| (1..=MODEL_BYTES_MAX).contains(&model.len()));
+        self.model = model.map(Cow::into_owned).or_else(|| self.model.take());
         let nested = |(outer, inner): &(&str, &str)| object.get(outer)?.object().present(inner);
         let usages = USAGES.iter().filter_map(|key| object.present(key));
         let mut usages = usages.chain(NESTED_USAGES.iter().filter_map(nested));
@@ -438,6 +444,8 @@ const DIALECTS: [(Dialect, Is, Read); 8] = [
 const GEMINI_MEMBERS: [&str; 4] =
     ["candidates", "usageMetadata", "promptFeedback", "usage_metadata"];
 
+/// Where the model is named; the last is how Gemini's Python SDK names the second.
+const MODELS: [&str; 3] = ["model", "modelVersion", "model_version"];
 /// Where the usage stands.
 const USAGES: [&str; 3] = ["usage", "usageMetadata", "usage_metadata"];
 const NESTED_USAGES: [(&str, &str); 1] = [("x_groq", "usage")];

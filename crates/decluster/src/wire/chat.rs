@@ -46,6 +46,7 @@ impl Decode for Chat {
         reading: &mut Reading<'a>,
     ) {
         reading.plain = true;
+        common.answer.take_model(chunk, "model");
         let choices = chunk.get("choices").map(|v| v.array()).unwrap_or_default();
         for choice in choices {
             self.choice(&choice.object(), common, reading);

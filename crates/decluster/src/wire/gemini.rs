@@ -28,6 +28,7 @@ impl Decode for Gemini {
         reading: &mut Reading<'a>,
     ) {
         reading.plain = true;
+        common.answer.take_model(response, "modelVersion");
         for candidate in response.get("candidates").map(|v| v.array()).unwrap_or_default() {
             self.candidate(&candidate.object(), common, reading);
         }

@@ -31,6 +31,11 @@ mod tape;
 mod think;
 mod usage;
 
+#[cfg_attr(
+    not(feature = "guard"),
+    expect(unused_imports, reason = "ledgers have the same bound")
+)]
+pub(crate) use answer::MODEL_BYTES_MAX;
 pub use answer::{Answer, Choice, Malformed, ToolCall, Verdict};
 pub use body::{Body, BodyError};
 pub use reader::{Reader, is_complete};

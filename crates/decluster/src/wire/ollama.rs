@@ -32,6 +32,7 @@ impl Decode for Ollama {
         reading: &mut Reading<'a>,
     ) {
         reading.plain = true;
+        common.answer.take_model(line, "model");
         common.answer.choice(0);
         let message = line.get("message").map(|v| v.object()).unwrap_or_default();
         let texts = [(line, "response"), (&message, "content")];

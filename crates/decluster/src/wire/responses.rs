@@ -181,6 +181,9 @@ impl Responses {
     ) {
         reading.boundary = BOUNDARIES.contains(&kind);
         let object = |key: &str| event.get(key).map(|v| v.object()).unwrap_or_default();
+        if common.answer.model.is_none() {
+            common.answer.take_model(&object("response"), "model");
+        }
         match kind {
             "response.created" => self.start(&object("response"), common, reading),
             "response.output_item.added" | "response.output_item.done" => {

@@ -1,0 +1,336 @@
+"""What streams and responses cost: prices, and a ledger that adds up."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any, cast
+
+from ._core import Book, PriceTable
+from ._errors import ConfigError, Full, UnknownModel
+from ._usage import Tokens
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a model costs, in units of the table's currency per million tokens."""
+
+    prompt: Decimal
+    """Of input that was neither read from a cache nor written to one."""
+    cached: Decimal
+    """Of input that was read from a cache."""
+    cache_write: Decimal
+    """Of input that was written to a cache."""
+    reasoning: Decimal
+    """Of reasoning."""
+    output: Decimal
+    """Of output that is no reasoning, or of which it is not known."""
+    aliases: tuple[str, ...]
+    """Other names of the model."""
+    as_of: str | None
+    """From when the prices are, as the table says it."""
+    source: str | None
+    """Where they are from, as the table says it."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an answer cost, or several did, part by part. No token is in two parts.
+
+    All numbers are exact, unless one would have more than 28 digits.
+    """
+
+    prompt: Decimal
+    """Of the input that was neither read from a cache nor written to one."""
+    cached: Decimal
+    """Of the input that was read from a cache."""
+    cache_write: Decimal
+    """Of the input that was written to a cache."""
+    reasoning: Decimal
+    """Of the reasoning. 0 where the provider does not count it: then it is in `output`."""
+    output: Decimal
+    """Of the output without reasoning."""
+    total: Decimal
+    """Of all of these."""
+    currency: str
+    """What they are in."""
+
+    def rounded(self, decimals: int = 2) -> Cost:
+        """For display: each number rounded, to the even digit where it lies half-way.
+
+        The total is rounded from the exact one, so the parts may add up to a little more or less.
+        """
+        last, enough = Decimal((0, (1,), -decimals)), Context(prec=100)
+        numbers = {name: getattr(self, name).quantize(last, context=enough) for name in COSTS}
+        return Cost(**numbers, currency=self.currency)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """Answers added up: those of a model and a key, of one of the two, or all."""
+
+    model: str | None
+    """By its name in the price table where that has it; `None` without one, and for several."""
+    key: str | None
+    """`None` if none was given, and for several."""
+    streams: int
+    """All answers."""
+    unreported: int
+    """Of these, those without usage: nothing is known of what they cost."""
+    unpriced: int
+    """Of these, those with usage whose model has no price; none without a price table."""
+    tokens: Tokens
+    """The sums of the counts; `None` where no answer had the count."""
+    costs_told: int
+    """Of how many the provider said what they cost: `tokens.cost_picodollars` is the sum."""
+    cost: Cost | None
+    """By the price table, without `unreported` and `unpriced`. `None` without a price table."""
+
+
+class Prices:
+    """Prices by model, from a table that you give: JSON or TOML text, or a mapping like it.
+
+        currency = "USD"      # the default
+        as_of = "2026-11-30"  # for models without their own; so has `source`
+
+        [models."gpt-4.1"]    # in quotes, for the dot
+        prompt = 3            # per million tokens of input
+        cached = 0.75         # of input read from a cache; else as `prompt`
+        cache_write = 3       # of input written to a cache; else as `prompt`
+        reasoning = 8         # of reasoning; else as `output`
+        output = 8            # of output
+        aliases = ["openai/gpt-4.1"]
+
+    Numbers are taken as they are written, digit by digit; they may be strings. A price is from 0 to
+    1,000,000 with at most 9 decimals. A table has at most 1 MiB of text and 10,000 names.
+
+    Raises `ConfigError` for what is no such table, with the line.
+
+    >>> prices = Prices({"models": {"mine": {"prompt": 0.25, "output": "1.50"}}})
+    >>> prices.price("mine").reasoning
+    Decimal('1.50')
+    """
+
+    def __init__(self, table: str | Mapping[str, Any]) -> None:
+        if isinstance(table, str):
+            self._table = PriceTable(table)
+        elif isinstance(cast("object", table), Mapping):
+            self._table = PriceTable(json.dumps(table, default=_plain), is_made=True)
+        else:
+            raise TypeError(
+                f"prices are JSON or TOML text, or a mapping, not {type(table).__name__}; "
+                "Prices.load(path) reads a file"
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Prices:
+        """Reads a file, in JSON or TOML, UTF-8.
+
+        Raises `ConfigError` with its name, and `OSError` if it cannot be read.
+        """
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls(file.read())
+        except ValueError as error:
+            raise ConfigError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def examples(cls) -> Prices:
+        """The five models of the published incident report, with its figures of 2026-11-30.
+
+        They are to try things with, and no provider's price list.
+
+        >>> Prices.examples().price("gpt-4.1").output
+        Decimal('8')
+        """
+        made = cls.__new__(cls)
+        made._table = PriceTable()
+        return made
+
+    @property
+    def currency(self) -> str:
+        """What the prices are in."""
+        return self._table.currency()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models, without aliases, in order."""
+        return tuple(self._table.models())
+
+    def price(self, model: str) -> Price:
+        """The price of a model, by its exact name or by an alias. Raises `UnknownModel`."""
+        found = self._table.price(model)
+        found["aliases"] = tuple(found["aliases"])
+        return Price(**_decimals(found, FIGURES))
+
+    def __repr__(self) -> str:
+        return f"<decluster.Prices of {len(self.models)} models in {self.currency}>"
+
+
+class Ledger:
+    """Adds up what answers cost, by model and by key: a customer, a job, whatever you name.
+
+    The verbs do it by themselves: `wrap(source, ledger=ledger)`. Finished responses are added with
+    `add(usage(body))`. Without `prices` tokens are counted and no cost. Costs are in the currency
+    of the prices, or in `currency`, of which `rate` makes one of theirs (above 0, at most 12
+    decimals). At most 10,000 pairs of model and key, each of at most 256 bytes. Any thread may use
+    it.
+
+    >>> ledger = Ledger(Prices.examples(), currency="CNY", rate="7.1")
+    >>> cost = ledger.add(Tokens(input=1000, output=500), model="gpt-4.1", key="search")
+    >>> cost.total, cost.currency  # (1000 x 3 + 500 x 8) by the million are 0.007 dollars
+    (Decimal('0.0497'), 'CNY')
+    >>> ledger.total.streams, ledger.by_key()[0].key
+    (1, 'search')
+    """
+
+    def __init__(
+        self,
+        prices: Prices | None = None,
+        *,
+        currency: str | None = None,
+        rate: Decimal | float | str | None = None,
+    ) -> None:
+        if prices is not None and not isinstance(cast("object", prices), Prices):
+            raise TypeError(f"prices is a {type(prices).__name__}: give decluster.Prices(...)")
+        if (currency is None) != (rate is None):
+            raise TypeError("currency and rate go together: how many of it are one of the prices'")
+        table = None if prices is None else prices._table
+        self._book = Book(table, currency, None if rate is None else str(rate))
+        # Models of which it was said that they have no price.
+        self._missed: set[str | None] = set()
+
+    @property
+    def currency(self) -> str | None:
+        """What costs are in; `None` without prices."""
+        return self._book.currency()
+
+    def add(self, what: Any, *, model: str | None = None, key: str | None = None) -> Cost | None:
+        """Adds a stream that is over, an `Answer`, a `Usage` or `Tokens`, and says what it cost.
+
+        `model` is as the answer names it, unless given. `None` is an answer without usage. The cost
+        is `None` without prices, and for an answer without usage.
+
+        Raises `UnknownModel` if the model has no price, `Full`, and `ConfigError` for a name that
+        is too long; then nothing was added.
+        """
+        tokens: Any = what
+        if what is not None and not isinstance(what, Tokens):
+            tokens = getattr(what, "tokens", self)
+            if tokens is not None and not isinstance(tokens, Tokens):
+                raise TypeError(
+                    "a ledger adds a stream, an Answer, a Usage or Tokens, not "
+                    f"{type(what).__name__}; usage() reads responses"
+                )
+        return self._add(tokens, model or getattr(what, "model", None), key, keep=False)
+
+    def account(self, *, model: str | None = None, key: str | None = None) -> Account:
+        """For the `ledger` of the verbs: streams under this key, and under this model if given."""
+        return Account(self, model, key)
+
+    @property
+    def total(self) -> LedgerEntry:
+        """All answers together."""
+        return self._entries("total")[0]
+
+    def by_model(self) -> list[LedgerEntry]:
+        """The answers of each model, in the order of their names."""
+        return self._entries("model")
+
+    def by_key(self) -> list[LedgerEntry]:
+        """The answers of each key, in their order."""
+        return self._entries("key")
+
+    def rows(self) -> list[LedgerEntry]:
+        """The answers of each pair of model and key, in the order of the models."""
+        return self._entries("row")
+
+    def merge(self, other: Ledger) -> None:
+        """Adds all that another ledger holds. It is priced here, in this one's currency.
+
+        Raises `Full`; then nothing was added.
+        """
+        self._book.merge(other._book)
+
+    def __repr__(self) -> str:
+        total = self.total
+        cost = "no prices" if total.cost is None else f"{total.cost.total} {total.cost.currency}"
+        return f"<decluster.Ledger of {total.streams} streams: {cost}>"
+
+    def _add(
+        self, tokens: Tokens | None, model: str | None, key: str | None, *, keep: bool
+    ) -> Cost | None:
+        return _cost(self._book.add(tokens, model, key, keep))
+
+    def _entries(self, of: Any) -> list[LedgerEntry]:
+        entries = self._book.entries(of)
+        for entry in entries:
+            entry["tokens"] = Tokens(**entry["tokens"])
+            entry["cost"] = _cost(entry["cost"])
+        return [LedgerEntry(**entry) for entry in entries]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Where the verbs enter a stream once it is over: `ledger.account(key=...)`.
+
+    A model without a price breaks no stream: it is counted as `unpriced`, and a `RuntimeWarning`
+    says so once.
+    """
+
+    ledger: Ledger
+    """What it is part of."""
+    model: str | None = None
+    """The model; else as the stream names it."""
+    key: str | None = None
+    """What its streams are told apart by."""
+
+    def enter(self, tokens: Tokens | None, model: str | None) -> None:
+        """Adds a stream that is over."""
+        model, missed = self.model or model, self.ledger._missed
+        try:
+            try:
+                self.ledger._add(tokens, model, self.key, keep=False)
+            except UnknownModel as error:
+                self.ledger._add(tokens, model, self.key, keep=True)
+                if tokens is not None and model not in missed:
+                    missed.add(model)
+                    _warn(f"a stream is in the ledger without its cost: {error}")
+        except (Full, ConfigError) as error:
+            _warn(f"a stream is not in the ledger: {error}")
+
+
+def account_of(ledger: Any) -> Account | None:
+    """What a verb was given as its `ledger`."""
+    if ledger is None or isinstance(ledger, Account):
+        return ledger
+    if isinstance(ledger, Ledger):
+        return Account(ledger)
+    raise TypeError(f"ledger is a {type(ledger).__name__}: give a Ledger or its account()")
+
+
+def _cost(found: dict[str, Any] | None) -> Cost | None:
+    if found is None:
+        return None
+    return Cost(**_decimals(found, COSTS))
+
+
+def _decimals(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: Decimal(value) if name in names else value for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: decimals and dates are texts."""
+    return dict(cast("dict[Any, Any]", value)) if isinstance(value, Mapping) else str(value)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+FIGURES = ("prompt", "cached", "cache_write", "reasoning", "output")
+COSTS = (*FIGURES, "total")
