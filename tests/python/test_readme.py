@@ -47,12 +47,16 @@ def test_the_example_runs_and_shows_all_of_its_text() -> None:
 
 
 def test_the_example_of_the_segmenter_speaks_whole_sentences() -> None:
-    assert printed(EXAMPLES[2]) == "It took 3.5 hours, wrote Dr. Ito.\nThen it held.\n"
+    assert printed(EXAMPLES[3]) == "It took 3.5 hours, wrote Dr. Ito.\nThen it held.\n"
 
 
 def test_the_example_of_usage_prints_what_it_says() -> None:
     assert printed(EXAMPLES[1]) == "216 210 6\n"
-    assert len(EXAMPLES) == 3
+
+
+def test_the_example_of_clusters_prints_what_it_says() -> None:
+    assert printed(EXAMPLES[2]) == "2 93\n"
+    assert len(EXAMPLES) == 4
 
 
 def test_the_verbs_and_parameters_it_names_exist() -> None:
