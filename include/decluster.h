@@ -854,8 +854,8 @@ typedef enum decluster_parameter {
      */
     DECLUSTER_PARAMETER_CLUSTER_MIN_GAP = 51,
     /**
-     * Arrivals with no longer silence between them are one group. In nanoseconds: 0 ms to 3600 s,
-     * initially 30 ms.
+     * Arrivals no later than this after the first of a group belong to it. In nanoseconds: 0 ms to
+     * 3600 s, initially 30 ms.
      */
     DECLUSTER_PARAMETER_CLUSTER_GROUP_GAP = 52,
 } decluster_parameter;

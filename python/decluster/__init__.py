@@ -29,8 +29,8 @@ stream. Where it is async, so is what comes back: an `AsyncStream` in place of a
 
 `print(*decluster.PARAMETERS, sep="\\n")` lists what else the verbs can be told, `PRESETS` and
 `PROFILES` what has a name. For text alone there is `Segmenter`, for a clock of your own `Engine`.
-`metrics()` is what all streams of the process add up to, for Prometheus; `Clusters` says how clustered
-arrivals of your own are.
+`metrics()` is what all streams of the process add up to, for Prometheus; `Clusters` says how
+clustered arrivals of your own are.
 The module `decluster.httpx_hooks` paces below SDKs, in their HTTP client.
 """
 

@@ -213,7 +213,7 @@ class Engine:
 class Clusters:
     """Counts how often text comes in clusters: groups of many tokens beside a silence.
 
-    Arrivals that follow each other within `group_gap` seconds are one group. One of `min_tokens`
+    Arrivals within `group_gap` seconds of a group's first one belong to it. A group of `min_tokens`
     and more counts as a cluster if a silence of `min_gap` seconds and more came before it or came
     after it, within the stream.
     """

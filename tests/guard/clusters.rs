@@ -30,7 +30,7 @@ fn sketch(values: &[u64]) -> Sketch {
 
 /// Arrivals as (ms, tokens) at the edges of the rule.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    let gap = prop::sample::select(vec![0u64, 1, 29, 30, 31, 200, 999, 1_000, 1_001, 5_000]);
+    let gap = prop::sample::select(vec![0u64, 1, 15, 29, 30, 31, 200, 999, 1_000, 1_001, 5_000]);
     let tokens = prop::sample::select(vec![0u64, 1, 10, 20, 39, 40, 41, 150]);
     prop::collection::vec((gap, tokens), 0..40).prop_map(|steps| {
         let mut now = 0;
@@ -53,7 +53,7 @@ fn groups(arrivals: &[(u64, u64)]) -> Vec<(u64, u64, u64)> {
     let mut groups: Vec<(u64, u64, u64)> = Vec::new();
     for (ms, tokens) in arrivals {
         match groups.last_mut() {
-            Some((_, last, sum)) if ms - *last <= 30 => (*last, *sum) = (*ms, *sum + tokens),
+            Some((first, last, sum)) if ms - *first <= 30 => (*last, *sum) = (*ms, *sum + tokens),
             _ => groups.push((*ms, *ms, *tokens)),
         }
     }
@@ -244,6 +244,8 @@ proptest! {
     /// With both pacing and segmenting off nothing goes through the engine, unless something has to be watched.
     #[test]
     fn text_that_only_passes_is_estimated_as_in_the_engine(words in prop::collection::vec(prop::sample::select(vec!["So", " the", " größe", "我们的", ".\\n", " 12345", "don", "'t", "  ", "👩", " ABCdef", "ing"]), 1..60), thinks in 0usize..30) {
+// What begins with blanks might become a tag: the engine then lets the event through as a whole.
+        let words: Vec<&str> = ["So"].into_iter().chain(words).collect();
         let stream: Vec<(u64, String)> = words.iter().enumerate().map(|(place, word)| {
             let part = if place < thinks { "reasoning_content" } else { "content" };
             (place as u64 * 20, chat(&format!(r#"{{"{part}":"{word}"}}"#)))
@@ -273,6 +275,7 @@ fn the_incident_has_two_clusters_and_the_reader_sees_none() {
     let (Clustering { before, after }, stats) = through(rewriter(&Config::default()), &stream);
     assert_eq!((before.events(), before.tokens()), (2, 160));
     assert_eq!((after.events(), after.tokens(), stats.tokens_out), (0, 160, 160));
+    assert!(after.sizes().max().unwrap() < 40, "{:?}", after.sizes().max());
 }
 
 #[test]

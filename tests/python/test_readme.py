@@ -52,12 +52,16 @@ def test_the_example_of_the_segmenter_speaks_whole_sentences() -> None:
 
 def test_the_example_of_usage_prints_what_it_says() -> None:
     assert printed(EXAMPLES[1]) == "216 210 6\n"
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
+
+
+def test_the_example_of_clusters_prints_what_it_says() -> None:
+    assert printed(EXAMPLES[2]) == "2 93\n"
 
 
 def test_the_example_of_the_ledger_prints_what_it_says() -> None:
     expected = "0.0024 0.0088\nmail 1 0 0.0024\nsearch 1 350 0.0064\n"
-    assert printed(EXAMPLES[2]) == expected
+    assert printed(EXAMPLES[3]) == expected
 
 
 def test_the_verbs_and_parameters_it_names_exist() -> None:

@@ -278,8 +278,8 @@ export interface Settings {
    */
   clusterMinGap?: number | undefined;
   /**
-   * Arrivals with no longer silence between them are one group. 0 to 3600000 milliseconds,
-   * initially 30.
+   * Arrivals no later than this after the first of a group belong to it. 0 to 3600000
+   * milliseconds, initially 30.
    */
   clusterGroupGap?: number | undefined;
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 /// Counts how often text comes in clusters: groups of many tokens beside a silence.
 ///
-/// Arrivals that follow each other within `group_gap` seconds are one group. One of `min_tokens` and more counts as a
+/// Arrivals within `group_gap` seconds of a group's first one belong to it. A group of `min_tokens` and more counts as a
 /// cluster if a silence of `min_gap` seconds and more came before it or came after it, within the stream. One of these
 /// can count many streams, one after the other (`end_stream`) or each in one of its own (`merge`).
 ///

@@ -114,7 +114,7 @@ impl Totals {
     fn write(&self, out: &mut Rendering) -> fmt::Result {
         out.counter(
             "decluster_streams_total",
-            "Streams that are over, by how they ended; none: closed before their end, or not understood.",
+            "Streams that are over, by how the provider ended them; none: closed before that.",
             &[
                 (r#"verdict="complete""#, &self.complete),
                 (r#"verdict="failed""#, &self.failed),

@@ -190,7 +190,7 @@ parameters! {
     cluster_min_tokens: Tokens = 40, 1, 1_000_000;
     /// The shortest silence that makes a large group beside it a cluster.
     cluster_min_gap: Nanoseconds = 1_000_000_000, 1_000_000, 3_600_000_000_000;
-    /// Arrivals with no longer silence between them are one group.
+    /// Arrivals no later than this after the first of a group belong to it.
     cluster_group_gap: Nanoseconds = 30_000_000, 0, 3_600_000_000_000;
 }
 

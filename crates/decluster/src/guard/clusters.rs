@@ -14,15 +14,15 @@ pub struct ClusterRule {
     pub min_tokens: u64,
     /// The least silence before or after it (default 1 s).
     pub min_gap: Nanos,
-    /// Arrivals with no longer silence between them are one group (default 30 ms).
+    /// What comes no later than this after the first of a group belongs to it (default 30 ms).
     pub group_gap: Nanos,
 }
 
 /// Counts the clusters of a stream, or of many.
 ///
-/// What comes before the first group, and after the last, is no silence of the stream. A group is as long as its
-/// arrivals follow each other: a steady stream is one group, and a cluster if a silence interrupts it. Memory is that of
-/// two [`Sketch`]es.
+/// A group lasts no longer than [`ClusterRule::group_gap`] from its first arrival, so a steady stream is many small ones.
+/// What comes before the first group, and after the last, is no silence of the stream. Memory is that of two
+/// [`Sketch`]es.
 ///
 /// ```
 /// use decluster::Nanos;
@@ -49,6 +49,7 @@ pub struct Clusters {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     tokens: u64,
+    first: Nanos,
     last: Nanos,
     /// A silence of `min_gap` came before it.
     after_silence: bool,
@@ -74,14 +75,14 @@ impl Clusters {
         self.tokens = self.tokens.saturating_add(tokens);
         let Some(group) = &mut self.open else {
             self.streams = self.streams.saturating_add(1);
-            self.open = Some(Group { tokens, last: at, after_silence: false });
+            self.open = Some(Group { tokens, first: at, last: at, after_silence: false });
             return;
         };
         let gap = at.since(group.last);
         let at = at.max(group.last);
         self.watched = Nanos(self.watched.0.saturating_add(gap.0));
         let is_large = group.tokens >= self.rule.min_tokens;
-        if gap <= self.rule.group_gap {
+        if at.since(group.first) <= self.rule.group_gap {
             group.last = at;
             group.tokens = group.tokens.saturating_add(tokens);
             let grew_large = !is_large && group.tokens >= self.rule.min_tokens;
@@ -96,7 +97,7 @@ impl Clusters {
         self.events = self.events.saturating_add(u64::from(ended) + u64::from(began));
         self.sizes.record(group.tokens);
         self.gaps.record(gap.0.saturating_add(MILLISECOND / 2) / MILLISECOND);
-        self.open = Some(Group { tokens, last: at, after_silence: silent });
+        self.open = Some(Group { tokens, first: at, last: at, after_silence: silent });
     }
 
     /// The stream is over; what comes next is of another one, on a clock of its own.
@@ -227,6 +228,9 @@ mod tests {
             (&[(0, 20), (30, 20), (1_030, 1)], 1),
             (&[(0, 20), (31, 20), (1_031, 1)], 0),
             (&[(0, 1), (1_000, 39), (1_010, 1), (1_020, 50)], 1),
+            // A steady stream is no group, whatever interrupts it.
+            (&[(0, 1), (1_000, 20), (1_020, 20), (1_040, 20)], 1),
+            (&[(0, 10), (20, 10), (40, 10), (60, 10), (80, 10), (1_100, 1)], 0),
             (&[(5_000, 100)], 0),
         ] {
             assert_eq!(events(stream), expected, "{stream:?}");
