@@ -45,7 +45,7 @@ how to record a stream with times:
 
 what the report says:
   cluster       a group of at least --min-tokens beside a silence of at least --min-gap;
-                arrivals with no more than --group-gap between them are one group
+                arrivals within --group-gap of a group's first belong to it
   first token   from the begin of the recording, where its times count from there: where
                 the first of them is above 0 and no date, or an empty line came first
   held          how long the pacer held tokens: the n-th that left against the n-th that
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, unit, says in (
         ("min-tokens", "N", "the least tokens of a cluster (default: 40)"),
         ("min-gap", "SECONDS", "the least silence beside it (default: 1)"),
-        ("group-gap", "SECONDS", "the longest silence within a group (default: 0.03)"),
+        ("group-gap", "SECONDS", "the longest that a group may last (default: 0.03)"),
     ):
         parser.add_argument(
             f"--{name}", type=_part(f"cluster_{name.replace('-', '_')}"), metavar=unit, help=says

@@ -411,7 +411,7 @@ impl Flow {
         for Tokens { at, count } in tokens.iter().copied() {
             clusters.record(at, count.into());
             match groups.last_mut() {
-                Some(group) if at.since(group.to) <= rule.group_gap => {
+                Some(group) if at.since(group.from) <= rule.group_gap => {
                     group.to = at;
                     group.tokens += u64::from(count);
                 }
