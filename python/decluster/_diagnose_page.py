@@ -375,8 +375,9 @@ def _footer(report: Report) -> str:
     rule = report.rule
     return _sentence(
         f"A cluster is a group of {count_of(rule['min_tokens'])} tokens or more beside a silence "
-        f"of {seconds_of(rule['min_gap'])} or more. Arrivals within {seconds_of(rule['group_gap'])} "
-        "of a group's first belong to it. Paced is what decluster would have let out, on a virtual clock with the times of the recording."
+        f"of {seconds_of(rule['min_gap'])} or more. Arrivals within "
+        f"{seconds_of(rule['group_gap'])} of a group's first belong to it. Paced is what decluster "
+        "would have let out, on a virtual clock with the times of the recording."
     )
 
 
