@@ -165,12 +165,14 @@ fn played(rewriter: &mut Rewriter, events: &[String], mut heed: impl FnMut(&Rewr
     }
 }
 
-/// What a reader of the pieces got: reasoning, its tokens without those of the last piece, output, and events by name.
+/// What a reader of the pieces got.
 #[derive(Default)]
 struct Got {
     reasoning: String,
     output: String,
     pieces: Vec<u64>,
+    /// Bytes of the last piece of reasoning.
+    last: usize,
     events: Vec<String>,
     budget: Vec<ReasoningBudgetExceeded>,
 }
@@ -187,6 +189,7 @@ fn got(config: &Config, budget: Option<&Budget>, events: &[String]) -> (Got, Rew
         Rewritten::Piece(piece) if piece.kind == Kind::Reasoning => {
             got.reasoning.push_str(piece.text);
             got.pieces.push(piece.tokens.into());
+            got.last = piece.text.len();
         }
         Rewritten::Piece(piece) => got.output.push_str(piece.text),
         Rewritten::Other { data, .. } => got.events.push((*data).to_owned()),
@@ -298,11 +301,16 @@ proptest! {
     #[test]
     fn a_running_count_governs(events in prop::collection::vec((0usize..4, 0u64..30), 1..40), limit in 1u64..200, gemini in any::<bool>(), unit in 0u64..2, pace in 0u64..3) {
         let words = ["", "The lease ends.", "So a job runs twice, and it is billed.", "It must be renewed in time, or else. And so on."];
-        let (mut count, mut stream, mut at_least, mut whole) = (0, Vec::new(), String::new(), String::new());
+        let (mut count, mut stream) = (0, Vec::new());
+        let (mut at_least, mut at_most, mut whole) = (String::new(), String::new(), String::new());
         for (text, more) in events {
             count += more + u64::from(text > 0);
             stream.push(if gemini { thought(words[text], count) } else { counted(words[text], count, "null") });
             whole.push_str(words[text]);
+            if count - more - u64::from(text > 0) <= limit {
+                // Up to and with the event whose count is too much.
+                at_most.push_str(words[text]);
+            }
             if count <= limit {
                 at_least.push_str(words[text]);
             }
@@ -314,8 +322,8 @@ proptest! {
         if let Some(found) = rewriter.exceeded() {
             prop_assert_eq!((found.source, found.shared), (CountSource::Provider, false));
             prop_assert!(found.used > limit);
-            // Beyond what was counted: the estimate has filled in for as much as arrived before the next count.
-            prop_assert!(got.reasoning.len() <= whole.len());
+            prop_assert!(got.reasoning.starts_with(&at_least), "{at_least:?}");
+            prop_assert!(got.reasoning.len() - got.last <= at_most.len());
         } else {
             prop_assert_eq!(got.reasoning, whole);
         }

@@ -53,14 +53,16 @@ fn a_silent_source_ends_after_all_that_had_come() {
 #[test]
 fn what_is_queued_is_not_paced_any_more() {
     let config = Config::default().with("max_silence", ms(1_000).0).unwrap();
-    let config = config.with("max_rate", 5).unwrap();
+    let config = config.with_choice("pace", "fixed").unwrap().with("rate", 1).unwrap();
+    let config = config.with("burst", 1).unwrap().with("max_delay", ms(60_000).0).unwrap();
     let mut rewriter = Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO).unwrap();
     let mut now = Nanos::ZERO;
-    // Not so much that intake pauses.
-    rewriter.push(now, content("The lease ends, so it runs.").as_bytes()).unwrap();
+    rewriter.push(now, content(WORDS).as_bytes()).unwrap();
     assert!(rewriter.wants_input());
+    let (before, ended) = polled(&mut rewriter, &mut now, ms(999));
+    assert!(ended.is_none() && before.len() < 2 * content(WORDS).len(), "it is slow");
     let (_, ended) = polled(&mut rewriter, &mut now, Nanos::MAX);
-    assert_eq!(ended, Some(ms(1_000)));
+    assert_eq!((ended, rewriter.stats().bytes_out), (Some(ms(1_000)), WORDS.len() as u64));
 }
 
 #[test]
