@@ -256,11 +256,12 @@ def test_over_budget_an_async_connection_is_closed(over: Any, how: Any) -> None:
                 assert over == "event"
             assert stream.exceeded is not None
             await response.aclose()
-        # The generators inside that of httpx are closed by the loop.
-        assert await soon(no_task_left)
+        if how["background"]:
+            assert await soon(no_task_left)
 
     with Server([Send(wire(*[thought()] * 9)), Hold()]) as server:
-        run(main(server))
+        # The generators inside that of httpx are closed by the loop, one after the other.
+        asyncio.run(main(server))
         assert server.wait_open_connections(0)
 
 
