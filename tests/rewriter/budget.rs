@@ -476,7 +476,7 @@ fn with_events_a_stream_ends_with_one_and_without_a_fault() {
     let mut rewriter = Rewriter::new(&config, RewriterOptions::default(), Nanos::ZERO).unwrap();
     let mut events = 0;
     played(&mut rewriter, &stream, |given| {
-        events += u64::from(matches!(given, Rewritten::Event(_)))
+        events += u64::from(matches!(given, Rewritten::Event(_)));
     });
     assert_eq!((rewriter.take_fault(), events), (None, 0));
     assert_eq!(rewriter.exceeded().map(|found| found.limit), Some(20));

@@ -186,7 +186,8 @@ fn a_consumer_that_pauses_is_told_of_no_silence() {
         }
     }
     reader.join().unwrap();
-    assert_eq!(text, (0..2_000).map(|number| format!("{number}. ")).collect::<String>());
+    let said: Vec<_> = (0..2_000).map(|number| format!("{number}. ")).collect();
+    assert_eq!(text, said.concat());
     assert!(full.load(Ordering::Relaxed), "the reader was kept from reading");
 }
 
