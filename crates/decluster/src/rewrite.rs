@@ -480,7 +480,7 @@ impl Rewriter {
     fn next_step(&mut self, now: Nanos) -> Step {
         loop {
             if self.excess.found.is_none()
-                && let Some(exceeded) = self.meter.exceeded()
+                && let Some(exceeded) = self.meter.ended()
             {
                 self.exceed(exceeded);
             }
