@@ -654,6 +654,7 @@ impl Rewriter {
             if over {
                 self.engine.admit_mark(now, OVER, true);
             }
+            self.meter.end_event();
             hurry |= (over || met.reasons) && self.meter.is_too_much();
         }
         if hurry {

@@ -33,6 +33,9 @@ pub(crate) struct Meter {
     source: CountSource,
     /// The piece that left last has exceeded the limit.
     was_last: bool,
+    /// More has arrived than the limit allows. No later report frees it: what becomes of a stream must not depend on how
+    /// fast it leaves.
+    spent: bool,
     /// A report has brought the shared budget over its limit.
     shared_over: bool,
     /// What had arrived where a mark was put behind a report that was too much.
@@ -61,6 +64,7 @@ impl Meter {
             given: false,
             source: CountSource::Estimate,
             was_last: false,
+            spent: false,
             shared_over: false,
             mark: None,
         }
@@ -101,8 +105,11 @@ impl Meter {
         }
         self.reported = Some(count);
         let total = self.before.saturating_add(count);
+        self.last = last.then_some(total).or(self.last);
+        if self.spent {
+            return false;
+        }
         if last {
-            self.last = Some(total);
             // It may free what waits; more than was thought is told once everything is out.
             if total < self.counted(self.arrived) {
                 self.put(total);
@@ -125,6 +132,11 @@ impl Meter {
         self.put(self.before);
         self.correct();
         self.wants_mark()
+    }
+
+    /// All of an event is taken in, text and report.
+    pub(crate) fn end_event(&mut self) {
+        self.spent |= self.limit > 0 && self.counted(self.arrived) > self.limit;
     }
 
     /// Whether more has arrived than may leave: then nothing of it should wait.
@@ -352,7 +364,17 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_report_frees_what_waits() {
+    fn a_report_behind_the_event_that_was_too_much_frees_nothing() {
+        let mut meter = meter(50);
+        meter.arrive(100 * TOKEN, None);
+        meter.end_event();
+        assert!(!meter.report(40, false));
+        meter.leave(51).unwrap();
+        assert_eq!(meter.ended().map(|exceeded| exceeded.used), Some(51));
+    }
+
+    #[test]
+    fn a_lower_report_frees_what_came_with_it() {
         let mut meter = meter(50);
         meter.arrive(100 * TOKEN, None);
         meter.leave(45).unwrap();
