@@ -33,11 +33,13 @@
  * `out.type` is `DECLUSTER_OUTPUT_WAIT`, else -1. Whole programs with their errors handled are
  * among the examples: pace_stdin.c, curl_multi.c.
  *
- * There are four kinds of handles. A `decluster_rewriter` takes a provider's stream and gives the
+ * There are nine kinds of handles. A `decluster_rewriter` takes a provider's stream and gives the
  * same stream, re-cut and paced (or its text alone). A `decluster_engine` takes text and gives
  * pieces of it, for callers that decode the stream themselves. A `decluster_segmenter` cuts text
  * without pacing it, a `decluster_sse` decodes event streams. A `decluster_config` holds settings
- * for them.
+ * for them. The others watch over streams: rewriters share a `decluster_budget` of reasoning,
+ * `decluster_totals` add up what streams were, for Prometheus, a `decluster_ledger` what they cost,
+ * and a `decluster_body` reads responses that were not streamed.
  *
  * Ownership. What a `_new()` function gives belongs to the caller, who gives it back to the
  * `_free()` of the same name, once; `_free(NULL)` does nothing. What goes in (text, bytes, names)
@@ -63,8 +65,8 @@
  * Threads. A handle may be used by any thread. Calls that take it with `const` may go on at the
  * same time (many threads may make engines from one config); any other call must be alone on its
  * handle, or is told BUSY and does nothing, so a lock is the caller's to hold. Handles share
- * nothing; functions without one may be called at any time, also after fork(). Nothing is read from
- * the environment and nothing is printed.
+ * nothing but a budget that they were given; functions without one may be called at any time, also
+ * after fork(). Nothing is read from the environment and nothing is printed.
  *
  * Time. `now_ns` is the caller's: nanoseconds of one monotonic clock for each handle
  * (`clock_gettime(CLOCK_MONOTONIC)`), from any beginning. A clock that runs backwards stands still.
@@ -94,6 +96,9 @@
  */
 #define DECLUSTER_ABI_VERSION 0
 
+/** As many bytes as the text of `decluster_totals_text()` has at most, whatever was counted. */
+#define DECLUSTER_TOTALS_TEXT_MAX 32768
+
 /**
  * What a call returns: 0 is success, anything negative an error. Numbers are never reused.
  *
@@ -115,7 +120,7 @@ typedef enum decluster_status {
     DECLUSTER_ERROR_UNKNOWN_PARAMETER = -3,
     /** A parameter's value lies outside its bounds. */
     DECLUSTER_ERROR_OUT_OF_BOUNDS = -4,
-    /** There is no parameter, preset or profile of this name. */
+    /** There is no parameter, preset or profile of this name; or no model in the price table. */
     DECLUSTER_ERROR_UNKNOWN_NAME = -5,
     /**
      * The `size` given for an output struct is less than that of the struct; or the room for a copy
@@ -142,7 +147,7 @@ typedef enum decluster_status {
      * segmenter.
      */
     DECLUSTER_ERROR_CONFLICT = -13,
-    /** More reasoning came than `max_reasoning_tokens` allows. */
+    /** More reasoning came than `max_reasoning_tokens` or a shared budget allows. */
     DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED = -14,
     /** Another thread is in a call on this handle. */
     DECLUSTER_ERROR_BUSY = -15,
@@ -152,6 +157,12 @@ typedef enum decluster_status {
     DECLUSTER_ERROR_POISONED = -17,
     /** Nothing but comments and pings came for `max_silence`. */
     DECLUSTER_ERROR_STALLED = -18,
+    /** The call comes too late: a budget after the first push, prices after something was added. */
+    DECLUSTER_ERROR_OUT_OF_TURN = -19,
+    /** A text is not what it has to be: a price table, a usage, a response. */
+    DECLUSTER_ERROR_UNREADABLE = -20,
+    /** A ledger would have more than 10,000 pairs of model and key. */
+    DECLUSTER_ERROR_LEDGER_FULL = -21,
 } decluster_status;
 
 /** What a parameter's number counts. */
@@ -224,8 +235,9 @@ typedef enum decluster_output_type {
     /** From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`. */
     DECLUSTER_OUTPUT_BLOCK = 11,
     /**
-     * From a rewriter, with `over_budget = event`: more reasoning came than is allowed, `number`
-     * tokens; the stream ends. `exceeded` of `decluster_rewriter_answer()` has the rest.
+     * From a rewriter, with `over_budget = event` and events: more reasoning came than is allowed,
+     * `number` tokens; the stream ends. `text` is `exceeded` of `decluster_rewriter_answer()`, a
+     * JSON object, and `name` is `budget_exceeded`.
      */
     DECLUSTER_OUTPUT_BUDGET_EXCEEDED = 12,
 } decluster_output_type;
@@ -268,6 +280,14 @@ typedef enum decluster_verdict {
     /** It stopped without an end. */
     DECLUSTER_VERDICT_TRUNCATED = 3,
 } decluster_verdict;
+
+/** On which side of the pacer. */
+typedef enum decluster_stage {
+    /** As it came in. */
+    DECLUSTER_STAGE_BEFORE = 0,
+    /** As it left. */
+    DECLUSTER_STAGE_AFTER = 1,
+} decluster_stage;
 
 /** How to cancel. */
 typedef enum decluster_cancel {
@@ -331,6 +351,20 @@ typedef enum decluster_framing {
     DECLUSTER_FRAMING_BYTES = 3,
 } decluster_framing;
 
+/** Reads responses that were not streamed, one after the other. */
+typedef struct decluster_body decluster_body;
+
+/**
+ * LLM tokens of reasoning that several streams may use between them, all together. Every call takes
+ * it with `const`: any number of threads may use it at the same time.
+ *
+ * A rewriter that was given one (`decluster_rewriter_share_budget()`) charges each piece of
+ * reasoning before it gives it out. Once the limit is reached it gives out none any more and ends
+ * with `REASONING_BUDGET_EXCEEDED`, so over all streams one piece at the most exceeds the limit.
+ * What a provider counts itself corrects the charge, up or down.
+ */
+typedef struct decluster_budget decluster_budget;
+
 /**
  * Settings to make engines, rewriters, segmenters and decoders with. They copy what they need: a
  * config may be changed or freed afterwards. Values that were set are within their bounds, always.
@@ -346,6 +380,25 @@ typedef struct decluster_config decluster_config;
 typedef struct decluster_engine decluster_engine;
 
 /**
+ * Adds up what answers used and cost, by model and by key: a customer, a job, whatever the caller
+ * names.
+ *
+ * Counts are integers, costs are decimals, exact unless one would have more than 28 digits, so the
+ * order of the answers changes nothing. A ledger has at most 10,000 pairs of model and key, each
+ * name of at most 256 bytes. Threads take turns on it, as on any handle; or each has its own, and
+ * they are merged.
+ *
+ * `model` and `key` of the functions that add end with a NUL and are UTF-8; either may be `NULL`:
+ * no model named, no key. `keep` says what becomes of an answer whose model has no price: 0 refuses
+ * it with `UNKNOWN_NAME` (its message lists the models), anything else counts it as `unpriced`.
+ * With `cost` and `cost_length` they say what the answer cost, as a JSON object: `prompt`,
+ * `cached`, `cache_write`, `reasoning`, `output`, `total` (decimal numbers, as strings),
+ * `currency`; or `null` without prices, without usage, and for an answer that is `unpriced`. Both
+ * may be `NULL` where nobody wants to know.
+ */
+typedef struct decluster_ledger decluster_ledger;
+
+/**
  * Re-cuts and paces one stream in its provider's own form: event streams, JSON lines, one JSON
  * array, or events that were parsed already.
  *
@@ -358,9 +411,9 @@ typedef struct decluster_engine decluster_engine;
  *
  * A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over
  * `max_event_bytes`), `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes
- * unchanged) and `REASONING_BUDGET_EXCEEDED`. The rewriter then finishes itself: stop reading the
- * source, and poll on until `DECLUSTER_OUTPUT_FINISHED`. It is told once. If a push tells it, what
- * came before still leaves; if a poll does, all of that has left.
+ * unchanged), `REASONING_BUDGET_EXCEEDED` and `STALLED`. The rewriter then finishes itself: stop
+ * reading the source, and poll on until `DECLUSTER_OUTPUT_FINISHED`. It is told once. If a push
+ * tells it, what came before still leaves; if a poll does, all of that has left.
  */
 typedef struct decluster_rewriter decluster_rewriter;
 
@@ -375,6 +428,12 @@ typedef struct decluster_segmenter decluster_segmenter;
  * linear in the input; memory is bounded by `max_event_bytes` and one push.
  */
 typedef struct decluster_sse decluster_sse;
+
+/**
+ * Adds up streams that are over, for Prometheus. Every call takes it with `const`: any number of
+ * threads may use it at the same time, and none waits for another. No sum ever falls.
+ */
+typedef struct decluster_totals decluster_totals;
 
 /** A parameter. The strings are static and end with a NUL. */
 typedef struct decluster_parameter_info {
@@ -503,6 +562,49 @@ typedef struct decluster_stats {
     /** Reserved: 0. */
     uint64_t reserved_words[4];
 } decluster_stats;
+
+/**
+ * How clustered a stream is. Groups are tokens that came (or left) within `cluster_group_gap` of
+ * the first of them. A group of `cluster_min_tokens` and more counts as a cluster if a silence of
+ * `cluster_min_gap` and more came before it or after it, within the stream. Tokens are counted as
+ * in `decluster_stats`. Quantiles exceed the exact ones by 1 % at the most, and values of more than
+ * 86,400,000 count as that.
+ */
+typedef struct decluster_clusters {
+    /** Clusters. */
+    uint64_t events;
+    /** Clusters an hour, in thousandths, over `watched_ns`; 0 as long as that is 0. */
+    uint64_t events_per_hour;
+    /** Groups. */
+    uint64_t groups;
+    /** Tokens. */
+    uint64_t tokens;
+    /** Streams: 1, or 0 before any token. */
+    uint64_t streams;
+    /** From the first to the last arrival, in nanoseconds. */
+    uint64_t watched_ns;
+    /** Tokens of a group: the median; this and the next three are 0 where `groups` is. */
+    uint64_t size_p50;
+    /** 95 of 100 groups have no more. */
+    uint64_t size_p95;
+    /** The largest. */
+    uint64_t size_max;
+    /** All of them. */
+    uint64_t size_sum;
+    /**
+     * The silence between two groups, in milliseconds: the median; this and the next three are 0
+     * with less than two groups.
+     */
+    uint64_t gap_p50_ms;
+    /** 95 of 100 silences are no longer. */
+    uint64_t gap_p95_ms;
+    /** The longest. */
+    uint64_t gap_max_ms;
+    /** All of them. */
+    uint64_t gap_sum_ms;
+    /** Reserved: 0. */
+    uint64_t reserved_words[2];
+} decluster_clusters;
 
 /**
  * What an answer cost in tokens, in one meaning for all providers. What the provider does not say
@@ -1106,6 +1208,16 @@ enum decluster_status decluster_engine_stats(const struct decluster_engine *engi
                                              struct decluster_stats *stats,
                                              size_t size);
 
+/**
+ * Tells how clustered the stream is so far, at a `decluster_stage`. `size` is `sizeof *clusters`.
+ *
+ * Errors: `BAD_ARGUMENT`, `TOO_SMALL`, and those of every call; then `clusters` is as it was.
+ */
+enum decluster_status decluster_engine_clusters(const struct decluster_engine *engine,
+                                                uint32_t stage,
+                                                struct decluster_clusters *clusters,
+                                                size_t size);
+
 /** The message of the last call on it that failed; as `decluster_config_error()`. */
 const char *decluster_engine_error(const struct decluster_engine *engine);
 
@@ -1127,6 +1239,19 @@ enum decluster_status decluster_rewriter_new(const struct decluster_config *conf
 
 /** Frees it; `NULL` is ignored. */
 void decluster_rewriter_free(struct decluster_rewriter *rewriter);
+
+/**
+ * Charges the stream's reasoning to a budget that others may share, beside `max_reasoning_tokens`;
+ * before the first push. A second one takes the place of the first. The budget may be freed before
+ * the rewriter.
+ *
+ * If others use the budget up, text that a `DECLUSTER_OUTPUT_WAIT` was told for may go sooner.
+ *
+ * Errors: `OUT_OF_TURN` (something was pushed before), `FINISHED`, and those of every call, of
+ * either handle; then nothing is changed.
+ */
+enum decluster_status decluster_rewriter_share_budget(struct decluster_rewriter *rewriter,
+                                                      const struct decluster_budget *budget);
 
 /**
  * Takes in bytes of the stream, cut anywhere. It copies them.
@@ -1235,6 +1360,16 @@ enum decluster_status decluster_rewriter_stats(const struct decluster_rewriter *
                                                size_t size);
 
 /**
+ * Tells how clustered the stream is so far, at a `decluster_stage`. `size` is `sizeof *clusters`.
+ *
+ * Errors: `BAD_ARGUMENT`, `TOO_SMALL`, and those of every call; then `clusters` is as it was.
+ */
+enum decluster_status decluster_rewriter_clusters(const struct decluster_rewriter *rewriter,
+                                                  uint32_t stage,
+                                                  struct decluster_clusters *clusters,
+                                                  size_t size);
+
+/**
  * The dialect, a `decluster_dialect`, or a negative status (those of every call).
  * `DECLUSTER_DIALECT_UNKNOWN` until an event has told it, and for good if none does: then the
  * stream passes unpaced.
@@ -1251,19 +1386,21 @@ int32_t decluster_rewriter_framing(const struct decluster_rewriter *rewriter);
  * Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known
  * is `null`.
  *
- * `dialect` (a name), `recognised` (whether this is a stream that is read and paced: `true`,
- * `false`, or `null` as long as that cannot be said), `verdict` (`complete`, `failed`,
- * `truncated`), `reason` (why, in words, where the verdict alone does not tell), `finish` (the
- * provider's own word for why choice 0 stopped), `tool_calls` (`index` of the choice, `id`, `name`,
- * `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices`
- * (`index`, `finish`), `usage` (the provider's own object), `tokens` (the same in one meaning for
- * all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the provider says), `error`
- * (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`, or with
- * `over_budget = event` is about to end: `used`, the tokens of reasoning that were let through,
- * `limit`, `source`, which is who counted them: `estimate`, `provider` or `usage`, and `shared`,
- * `false`), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was made good),
- * `malformed` (events that could not be understood, and passed unchanged). What is the provider's
- * own stands as it came, with its line ends.
+ * `dialect` (a name), `model` (as the provider names it), `recognised` (whether this is a stream
+ * that is read and paced: `true`, `false`, or `null` as long as that cannot be said), `verdict`
+ * (`complete`, `failed`, `truncated`), `reason` (why, in words, where the verdict alone does not
+ * tell), `finish` (the provider's own word for why choice 0 stopped), `tool_calls` (`index` of the
+ * choice, `id`, `name`, `arguments` as text, `is_object` if the provider sent them as one,
+ * `complete`), `choices` (`index`, `finish`), `usage` (the provider's own object), `tokens` (the
+ * same in one meaning for all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the
+ * provider says), `error` (the provider's own), `exceeded` (once a poll has said
+ * `REASONING_BUDGET_EXCEEDED`, or with `over_budget = event` is about to end: `used`, the tokens of
+ * reasoning that were let through, of a shared budget those of all its streams, `limit`, `source`,
+ * which is who counted them: `estimate`, `provider` or `usage`, and `shared`, whether the limit is
+ * that of a shared budget), `stalled_ns` (once a poll has said `STALLED`: how many nanoseconds of
+ * the silence counted), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
+ * made good), `malformed` (events that could not be understood, and passed unchanged). What is the
+ * provider's own stands as it came, with its line ends.
  *
  * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
  * which this is one.
@@ -1401,6 +1538,230 @@ enum decluster_status decluster_sse_poll(struct decluster_sse *sse,
 
 /** The message of the last call on it that failed; as `decluster_config_error()`. */
 const char *decluster_sse_error(const struct decluster_sse *sse);
+
+/* ---- Budget: reasoning that several rewriters share ---- */
+
+/**
+ * Makes a budget of `limit` LLM tokens, of which none is used; one of 0 lets no reasoning through.
+ * To be freed with `decluster_budget_free()`.
+ *
+ * Errors: `NULL`, `PANIC`; then `budget` is as it was.
+ */
+enum decluster_status decluster_budget_new(uint64_t limit,
+                                           struct decluster_budget **budget);
+
+/** Frees it; `NULL` is ignored. Rewriters that share it go on sharing it. */
+void decluster_budget_free(struct decluster_budget *budget);
+
+/**
+ * Tells how many tokens were charged so far, over all streams. It may exceed the limit by one
+ * piece, and by what a provider counts itself. A stream that was freed or cancelled stays charged
+ * with what it had given out.
+ *
+ * Errors: those of every call; then `used` is as it was.
+ */
+enum decluster_status decluster_budget_used(const struct decluster_budget *budget,
+                                            uint64_t *used);
+
+/** What a panic said; as `decluster_config_error()`. */
+const char *decluster_budget_error(const struct decluster_budget *budget);
+
+/* ---- Totals: what all streams add up to, for Prometheus ---- */
+
+/**
+ * Makes totals to which nothing was added. To be freed with `decluster_totals_free()`.
+ *
+ * Errors: `NULL`, `PANIC`; then `totals` is as it was.
+ */
+enum decluster_status decluster_totals_new(struct decluster_totals **totals);
+
+/** Frees it; `NULL` is ignored. */
+void decluster_totals_free(struct decluster_totals *totals);
+
+/**
+ * Adds a stream that is over, or that is given up and about to be freed. A rewriter counts once, in
+ * whichever totals it was added to first: a second call changes nothing, and what it reads after
+ * the first is not counted.
+ *
+ * Errors: those of every call, of either handle; then nothing was added. The message is that of the
+ * rewriter.
+ */
+enum decluster_status decluster_totals_add(const struct decluster_totals *totals,
+                                           struct decluster_rewriter *rewriter);
+
+/**
+ * Writes the sums in the Prometheus text format, version 0.0.4, to `to`, where there is room for
+ * `size` bytes, without a NUL, and says with `length` how many bytes that are. With room for
+ * `DECLUSTER_TOTALS_TEXT_MAX` it always fits. Its content type is `text/plain; version=0.0.4;
+ * charset=utf-8`.
+ *
+ * Errors: `TOO_SMALL`, and those of every call; then `to` and `length` are as they were.
+ */
+enum decluster_status decluster_totals_text(const struct decluster_totals *totals,
+                                            char *to,
+                                            size_t size,
+                                            size_t *length);
+
+/** What a panic said; as `decluster_config_error()`. */
+const char *decluster_totals_error(const struct decluster_totals *totals);
+
+/* ---- Ledger: what answers cost ---- */
+
+/**
+ * The text of a price table with the five models of the published incident report and its figures
+ * of 2026-11-30, for `decluster_ledger_set_prices()`: examples to try things with, and no
+ * provider's price list. A static string that ends with a NUL.
+ */
+const char *decluster_prices_examples(void);
+
+/**
+ * Makes a ledger without prices: it counts tokens. To be freed with `decluster_ledger_free()`.
+ *
+ * Errors: `NULL`, `PANIC`; then `ledger` is as it was.
+ */
+enum decluster_status decluster_ledger_new(struct decluster_ledger **ledger);
+
+/** Frees it; `NULL` is ignored. */
+void decluster_ledger_free(struct decluster_ledger *ledger);
+
+/**
+ * Gives it prices: `length` bytes of a price table at `prices`, in JSON or TOML, as
+ * `[models."gpt-4.1"]`, `prompt = 3`, `output = 8`, each on its line: units of its `currency`
+ * (`USD` unless it says otherwise) per million tokens. `cached`, `cache_write`, `reasoning`,
+ * `aliases`, `as_of` and `source` may be there, too. A price is from 0 to 1,000,000 with at most 9
+ * decimals, a table has at most 1 MiB.
+ *
+ * Costs are in `currency`, of which `rate` makes one of the table's (a decimal number above 0, to
+ * 1,000,000, with at most 12 decimals, such as `7.1`); both end with a NUL. Where both are `NULL`,
+ * they are in the table's own.
+ *
+ * Errors: `UNREADABLE` (what is no such table; the message says where), `BAD_UTF8`, `BAD_ARGUMENT`
+ * (currency or rate), `OUT_OF_TURN` (something was added or merged before), and those of every
+ * call; then nothing is changed.
+ */
+enum decluster_status decluster_ledger_set_prices(struct decluster_ledger *ledger,
+                                                  const char *prices,
+                                                  size_t length,
+                                                  const char *currency,
+                                                  const char *rate);
+
+/**
+ * Adds an answer by the provider's own usage, `length` bytes of a JSON object at `usage`; `NULL`
+ * for an answer without, which counts as `unreported`. `reasoning_text` is 1 if any text of the
+ * reasoning came, else 0: a provider that counts 0 tokens for it has not counted.
+ *
+ * Errors: `UNREADABLE` (the usage is no JSON object), `UNKNOWN_NAME`, `LEDGER_FULL`, `BAD_ARGUMENT`
+ * (a name of more than 256 bytes), `BAD_UTF8`, and those of every call; then nothing was added, and
+ * `cost` and `cost_length` are as they were.
+ */
+enum decluster_status decluster_ledger_add(struct decluster_ledger *ledger,
+                                           const char *model,
+                                           const char *key,
+                                           const char *usage,
+                                           size_t length,
+                                           uint32_t reasoning_text,
+                                           uint32_t keep,
+                                           const char **cost,
+                                           size_t *cost_length);
+
+/**
+ * The same by counts in one meaning for all providers, as `decluster_rewriter_tokens()` tells them:
+ * what is negative is not known. `size` is `sizeof *tokens`.
+ *
+ * Errors: `TOO_SMALL`, and as `decluster_ledger_add()`.
+ */
+enum decluster_status decluster_ledger_add_tokens(struct decluster_ledger *ledger,
+                                                  const char *model,
+                                                  const char *key,
+                                                  const struct decluster_tokens *tokens,
+                                                  size_t size,
+                                                  uint32_t keep,
+                                                  const char **cost,
+                                                  size_t *cost_length);
+
+/**
+ * The same by what a stream said, mostly at its end: its usage, and where `model` is `NULL`, its
+ * model. A rewriter counts as often as it is added.
+ *
+ * Errors: as `decluster_ledger_add()`, and those of every call on the rewriter.
+ */
+enum decluster_status decluster_ledger_add_rewriter(struct decluster_ledger *ledger,
+                                                    const struct decluster_rewriter *rewriter,
+                                                    const char *model,
+                                                    const char *key,
+                                                    uint32_t keep,
+                                                    const char **cost,
+                                                    size_t *cost_length);
+
+/**
+ * Adds all that another ledger holds. It is priced by this one's table and in its currency, and an
+ * answer whose model has no price there is kept, as `unpriced`.
+ *
+ * Errors: `LEDGER_FULL`, `BAD_ARGUMENT` (both are the same), and those of every call, of either
+ * ledger; then nothing was added.
+ */
+enum decluster_status decluster_ledger_merge(struct decluster_ledger *ledger,
+                                             const struct decluster_ledger *other);
+
+/**
+ * Gives all of it as a JSON object: `currency` (`null` without prices), `total` (an entry),
+ * `models`, `keys` and `rows` (lists of entries: by model, by key, by both).
+ *
+ * An entry has `model` and `key` (`null` for none, and for several), `streams` (how many answers),
+ * `unreported` (those without usage), `unpriced` (those with usage whose model has no price; 0
+ * without prices), `tokens` (the sums, with the fields of `decluster_tokens`; `null` where no
+ * answer had the count), `costs_told` (of how many answers the provider said what they cost:
+ * `cost_picodollars` is the sum of that) and `cost` (by the price table, as the functions that add
+ * say it; `null` without prices).
+ *
+ * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
+ * which this is one.
+ *
+ * Errors: those of every call; then `json` and `length` are as they were.
+ */
+enum decluster_status decluster_ledger_json(struct decluster_ledger *ledger,
+                                            const char **json,
+                                            size_t *length);
+
+/** The message of the last call on it that failed; as `decluster_config_error()`. */
+const char *decluster_ledger_error(const struct decluster_ledger *ledger);
+
+/* ---- Body: responses that were not streamed ---- */
+
+/**
+ * Makes a reader. To be freed with `decluster_body_free()`.
+ *
+ * Errors: `NULL`, `PANIC`; then `body` is as it was.
+ */
+enum decluster_status decluster_body_new(struct decluster_body **body);
+
+/** Frees it; `NULL` is ignored. */
+void decluster_body_free(struct decluster_body *body);
+
+/**
+ * Reads a finished response of any dialect, `length` bytes of JSON at `bytes`, and gives what it
+ * says as a JSON object. What is not known is `null`. Time is linear in the length.
+ *
+ * `dialect` (a name), `model`, the usage in one meaning for all providers (`input`, `cached_input`,
+ * `cache_write`, `output`, `reasoning`, `visible`, `cost_picodollars`, as in `decluster_tokens`),
+ * `raw` (the provider's own usage), `reasoning_text`, `output_text` (both of choice 0), `encrypted`
+ * (a list: reasoning that only the provider can read), `finish` (the provider's own word for why it
+ * stopped), `error` (the provider's own: a response that reports one is read).
+ *
+ * The JSON is the handle's, and valid until the next call that takes the handle without `const`, of
+ * which this is one.
+ *
+ * Errors: `UNREADABLE` (it is no JSON, a stream, or no response that could be told; the message
+ * says which), and those of every call; then `json` and `json_length` are as they were.
+ */
+enum decluster_status decluster_body_read(struct decluster_body *body,
+                                          const char *bytes,
+                                          size_t length,
+                                          const char **json,
+                                          size_t *json_length);
+
+/** The message of the last call on it that failed; as `decluster_config_error()`. */
+const char *decluster_body_error(const struct decluster_body *body);
 
 #ifdef __cplusplus
 }  // extern "C"

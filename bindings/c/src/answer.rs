@@ -1,13 +1,14 @@
 //! What a stream amounts to, as JSON with the names that every language uses.
 
-use decluster::Rewriter;
-use decluster::wire::{Dialect, Verdict};
+use decluster::wire::{Dialect, Tokens, Verdict};
+use decluster::{Nanos, ReasoningBudgetExceeded, Rewriter};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 #[derive(Serialize)]
 struct Answer<'a> {
     dialect: Option<&'static str>,
+    model: Option<&'a str>,
     recognised: Option<bool>,
     verdict: Option<&'static str>,
     reason: Option<&'a str>,
@@ -15,10 +16,11 @@ struct Answer<'a> {
     tool_calls: Vec<Call<'a>>,
     choices: Vec<Ended<'a>>,
     usage: Option<&'a RawValue>,
-    tokens: Option<Tokens>,
+    tokens: Option<Counts>,
     reasoning_tokens: Option<u64>,
     error: Option<&'a RawValue>,
     exceeded: Option<Exceeded>,
+    stalled_ns: Option<u64>,
     restarts: u32,
     events: u64,
     comments: u64,
@@ -43,7 +45,7 @@ struct Call<'a> {
 }
 
 #[derive(Serialize)]
-struct Tokens {
+pub(crate) struct Counts {
     input: Option<u64>,
     cached_input: Option<u64>,
     cache_write: Option<u64>,
@@ -61,7 +63,8 @@ struct Exceeded {
     shared: bool,
 }
 
-pub(crate) fn json(rewriter: &Rewriter) -> String {
+/// `stalled` is the silence that ended it, if one did.
+pub(crate) fn json(rewriter: &Rewriter, stalled: Option<Nanos>) -> String {
     let answer = rewriter.answer();
     let calls = answer.choices.iter().flat_map(|choice| {
         choice.tool_calls.iter().map(|call| Call {
@@ -78,6 +81,7 @@ pub(crate) fn json(rewriter: &Rewriter) -> String {
         choices.map(|choice| Ended { index: choice.index, finish: choice.finish.as_deref() });
     let known = Answer {
         dialect: rewriter.dialect().map(Dialect::name),
+        model: answer.model.as_deref(),
         recognised: rewriter.recognised(),
         verdict: answer.verdict.map(Verdict::name),
         reason: answer.reason.as_deref(),
@@ -85,23 +89,11 @@ pub(crate) fn json(rewriter: &Rewriter) -> String {
         tool_calls: calls.collect(),
         choices: choices.collect(),
         usage: answer.usage.as_deref().and_then(raw),
-        tokens: answer.tokens().map(|tokens| Tokens {
-            input: tokens.input,
-            cached_input: tokens.cached_input,
-            cache_write: tokens.cache_write,
-            output: tokens.output,
-            reasoning: tokens.reasoning,
-            visible: tokens.visible,
-            cost_picodollars: tokens.cost_picodollars,
-        }),
+        tokens: answer.tokens().map(Counts::from),
         reasoning_tokens: answer.reasoning_tokens,
         error: answer.error.as_deref().and_then(raw),
-        exceeded: rewriter.exceeded().map(|told| Exceeded {
-            used: told.used,
-            limit: told.limit,
-            source: told.source.name(),
-            shared: told.shared,
-        }),
+        exceeded: rewriter.exceeded().map(Exceeded::from),
+        stalled_ns: stalled.map(|silence| silence.0),
         restarts: answer.restarts,
         events: answer.events,
         comments: answer.comments,
@@ -112,7 +104,33 @@ pub(crate) fn json(rewriter: &Rewriter) -> String {
     serde_json::to_string(&known).unwrap_or_default()
 }
 
+/// How a budget was exceeded.
+pub(crate) fn exceeded(told: ReasoningBudgetExceeded) -> String {
+    serde_json::to_string(&Exceeded::from(told)).unwrap_or_default()
+}
+
+impl From<Tokens> for Counts {
+    fn from(tokens: Tokens) -> Self {
+        Self {
+            input: tokens.input,
+            cached_input: tokens.cached_input,
+            cache_write: tokens.cache_write,
+            output: tokens.output,
+            reasoning: tokens.reasoning,
+            visible: tokens.visible,
+            cost_picodollars: tokens.cost_picodollars,
+        }
+    }
+}
+
+impl From<ReasoningBudgetExceeded> for Exceeded {
+    fn from(told: ReasoningBudgetExceeded) -> Self {
+        let ReasoningBudgetExceeded { used, limit, source, shared } = told;
+        Self { used, limit, source: source.name(), shared }
+    }
+}
+
 /// JSON that is there already.
-fn raw(json: &str) -> Option<&RawValue> {
+pub(crate) fn raw(json: &str) -> Option<&RawValue> {
     serde_json::from_str(json).ok()
 }

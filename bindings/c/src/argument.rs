@@ -33,6 +33,10 @@ pub(crate) unsafe fn bytes<'a>(bytes: *const u8, length: usize, name: &str) -> O
 pub(crate) unsafe fn text<'a>(text: *const c_char, length: usize, name: &str) -> Outcome<&'a str> {
     // SAFETY: the caller says so.
     let bytes = unsafe { bytes(text.cast(), length, name)? };
+    utf8(bytes, name)
+}
+
+fn utf8<'a>(bytes: &'a [u8], name: &str) -> Outcome<&'a str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let message = match error.error_len() {
@@ -55,6 +59,44 @@ pub(crate) unsafe fn name<'a>(text: *const c_char, name: &str) -> Outcome<Cow<'a
     }
     // SAFETY: the caller says so.
     Ok(unsafe { CStr::from_ptr(text) }.to_string_lossy())
+}
+
+/// The same where `NULL` says that there is none, and what is not UTF-8 is refused.
+///
+/// # Safety
+/// As [`name`].
+pub(crate) unsafe fn maybe<'a>(text: *const c_char, name: &str) -> Outcome<Option<&'a str>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller says so.
+    let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+    utf8(bytes, name).map(Some)
+}
+
+/// Checks that a struct of the caller's can be read.
+pub(crate) fn input<T>(input: *const T, size: usize, name: &str) -> Outcome {
+    if input.is_null() {
+        return Err(Refusal::null(name));
+    }
+    let needed = size_of::<T>();
+    if size < needed {
+        let message = format!("{name} has {size} bytes, its struct has {needed}");
+        return Err(Refusal::new(DECLUSTER_ERROR_TOO_SMALL, message));
+    }
+    Ok(())
+}
+
+/// Checks that `length` bytes can be written where there is room for `size`.
+pub(crate) fn room(to: *mut c_char, size: usize, length: usize) -> Outcome {
+    if to.is_null() {
+        return Err(Refusal::null("to"));
+    }
+    if size < length {
+        let message = format!("there is room for {size} bytes, the text has {length}");
+        return Err(Refusal::new(DECLUSTER_ERROR_TOO_SMALL, message));
+    }
+    Ok(())
 }
 
 /// Checks that an output of the caller's `size` can be written.

@@ -1,7 +1,7 @@
 //! What an output points at, for those who cannot follow a pointer.
 
 use crate::argument;
-use crate::handle::{self, Refusal};
+use crate::handle;
 use crate::status::decluster_status::{self, *};
 use std::ffi::c_char;
 
@@ -22,12 +22,7 @@ pub unsafe extern "C" fn decluster_copy(
         if text.is_empty() {
             return Ok(());
         }
-        if to.is_null() {
-            return Err(Refusal::null("to"));
-        }
-        if size < text.len() {
-            return Err(Refusal::new(DECLUSTER_ERROR_TOO_SMALL, ""));
-        }
+        argument::room(to, size, text.len())?;
         // SAFETY: the caller passes what can be written; the two may overlap.
         unsafe { to.copy_from(text.as_ptr().cast(), text.len()) };
         Ok(())

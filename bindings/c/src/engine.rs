@@ -3,7 +3,9 @@
 use crate::argument;
 use crate::config::{decluster_config, settings};
 use crate::handle::{self, Handle, Refusal, opaque};
-use crate::output::{self, KINDS, decluster_output, decluster_output_type::*, decluster_stats};
+use crate::output::{
+    self, KINDS, decluster_clusters, decluster_output, decluster_output_type::*, decluster_stats,
+};
 use crate::status::decluster_status::{self, *};
 use decluster::{Cancel, Delta, Engine, Nanos, Output, PushError};
 use std::ffi::c_char;
@@ -225,6 +227,20 @@ pub unsafe extern "C" fn decluster_engine_stats(
 ) -> decluster_status {
     // SAFETY: the caller passes a handle, and `size` bytes at `stats`.
     unsafe { output::stats(engine, stats, size, Engine::stats) }
+}
+
+/// Tells how clustered the stream is so far, at a `decluster_stage`. `size` is `sizeof *clusters`.
+///
+/// Errors: `BAD_ARGUMENT`, `TOO_SMALL`, and those of every call; then `clusters` is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_engine_clusters(
+    engine: *const decluster_engine,
+    stage: u32,
+    clusters: *mut decluster_clusters,
+    size: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and `size` bytes at `clusters`.
+    unsafe { output::clusters(engine, stage, clusters, size, Engine::clusters) }
 }
 
 /// The message of the last call on it that failed; as `decluster_config_error()`.

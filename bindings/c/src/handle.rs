@@ -174,6 +174,15 @@ impl Refusal {
     pub(crate) fn null(name: &str) -> Self {
         Self::new(DECLUSTER_ERROR_NULL, format!("{name} is NULL"))
     }
+
+    /// Another handle than the one that is called, of this name, says so.
+    pub(crate) fn of_other(status: decluster_status, name: &str) -> Self {
+        let why = text(status).to_string_lossy();
+        match status {
+            DECLUSTER_ERROR_NULL => Self::null(name),
+            status => Self::new(status, format!("{name}: {why}")),
+        }
+    }
 }
 
 impl<T> Handle<T> {

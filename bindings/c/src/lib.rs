@@ -40,3 +40,11 @@ pub mod rewriter;
 pub mod segmenter;
 
 pub mod sse;
+
+pub mod budget;
+
+pub mod totals;
+
+pub mod ledger;
+
+pub mod body;

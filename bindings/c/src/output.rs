@@ -1,8 +1,9 @@
 //! What a poll writes.
 
 use crate::argument;
-use crate::handle::{self, Opaque, Outcome};
+use crate::handle::{self, Opaque, Outcome, Refusal};
 use crate::status::decluster_status;
+use decluster::guard::{Clustering, Clusters};
 use decluster::wire::Tokens;
 use decluster::{Event, Kind, Piece, Stats};
 use std::ffi::c_char;
@@ -41,8 +42,8 @@ pub enum decluster_output_type {
     DECLUSTER_OUTPUT_COMMENT = 10,
     /// From a segmenter: a block of text: `text`, `block`, `boundary`, `tokens`.
     DECLUSTER_OUTPUT_BLOCK = 11,
-    /// From a rewriter, with `over_budget = event`: more reasoning came than is allowed, `number` tokens; the stream ends. `exceeded` of
-    /// `decluster_rewriter_answer()` has the rest.
+    /// From a rewriter, with `over_budget = event` and events: more reasoning came than is allowed, `number` tokens; the stream
+    /// ends. `text` is `exceeded` of `decluster_rewriter_answer()`, a JSON object, and `name` is `budget_exceeded`.
     DECLUSTER_OUTPUT_BUDGET_EXCEEDED = 12,
 }
 
@@ -87,6 +88,16 @@ pub enum decluster_verdict {
     DECLUSTER_VERDICT_FAILED = 2,
     /// It stopped without an end.
     DECLUSTER_VERDICT_TRUNCATED = 3,
+}
+
+/// On which side of the pacer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum decluster_stage {
+    /// As it came in.
+    DECLUSTER_STAGE_BEFORE = 0,
+    /// As it left.
+    DECLUSTER_STAGE_AFTER = 1,
 }
 
 /// How to cancel.
@@ -218,6 +229,45 @@ pub struct decluster_tokens {
     pub reserved_words: [u64; 3],
 }
 
+/// How clustered a stream is. Groups are tokens that came (or left) within `cluster_group_gap` of the first of them. A group
+/// of `cluster_min_tokens` and more counts as a cluster if a silence of `cluster_min_gap` and more came before it or after it,
+/// within the stream. Tokens are counted as in
+/// `decluster_stats`. Quantiles exceed the exact ones by 1 % at the most, and values of more than 86,400,000 count as that.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct decluster_clusters {
+    /// Clusters.
+    pub events: u64,
+    /// Clusters an hour, in thousandths, over `watched_ns`; 0 as long as that is 0.
+    pub events_per_hour: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// Streams: 1, or 0 before any token.
+    pub streams: u64,
+    /// From the first to the last arrival, in nanoseconds.
+    pub watched_ns: u64,
+    /// Tokens of a group: the median; this and the next three are 0 where `groups` is.
+    pub size_p50: u64,
+    /// 95 of 100 groups have no more.
+    pub size_p95: u64,
+    /// The largest.
+    pub size_max: u64,
+    /// All of them.
+    pub size_sum: u64,
+    /// The silence between two groups, in milliseconds: the median; this and the next three are 0 with less than two groups.
+    pub gap_p50_ms: u64,
+    /// 95 of 100 silences are no longer.
+    pub gap_p95_ms: u64,
+    /// The longest.
+    pub gap_max_ms: u64,
+    /// All of them.
+    pub gap_sum_ms: u64,
+    /// Reserved: 0.
+    pub reserved_words: [u64; 2],
+}
+
 /// An output in which nothing is said yet.
 pub(crate) const NOTHING: decluster_output = decluster_output {
     r#type: decluster_output_type::DECLUSTER_OUTPUT_NEED_INPUT as u32,
@@ -342,6 +392,46 @@ impl From<Tokens> for decluster_tokens {
     }
 }
 
+impl From<decluster_tokens> for Tokens {
+    fn from(counts: decluster_tokens) -> Self {
+        let known = |count: i64| u64::try_from(count).ok();
+        let mut tokens = Self::default();
+        tokens.input = known(counts.input);
+        tokens.cached_input = known(counts.cached_input);
+        tokens.cache_write = known(counts.cache_write);
+        tokens.output = known(counts.output);
+        tokens.reasoning = known(counts.reasoning);
+        tokens.visible = known(counts.visible);
+        tokens.cost_picodollars = known(counts.cost_picodollars);
+        tokens
+    }
+}
+
+impl From<&Clusters> for decluster_clusters {
+    fn from(clusters: &Clusters) -> Self {
+        let (sizes, gaps) = (clusters.sizes(), clusters.gaps());
+        // Floats saturate.
+        let per_hour = clusters.events_per_hour().map(|events| (events * 1e3).round() as u64);
+        Self {
+            events: clusters.events(),
+            events_per_hour: per_hour.unwrap_or_default(),
+            groups: clusters.groups(),
+            tokens: clusters.tokens(),
+            streams: clusters.streams(),
+            watched_ns: clusters.watched().0,
+            size_p50: sizes.quantile(0.5).unwrap_or_default(),
+            size_p95: sizes.quantile(0.95).unwrap_or_default(),
+            size_max: sizes.max().unwrap_or_default(),
+            size_sum: sizes.sum(),
+            gap_p50_ms: gaps.quantile(0.5).unwrap_or_default(),
+            gap_p95_ms: gaps.quantile(0.95).unwrap_or_default(),
+            gap_max_ms: gaps.max().unwrap_or_default(),
+            gap_sum_ms: gaps.sum(),
+            reserved_words: [0; 2],
+        }
+    }
+}
+
 /// The kinds by number.
 pub(crate) const KINDS: [Kind; 2] = [Kind::Reasoning, Kind::Output];
 
@@ -382,5 +472,54 @@ pub(crate) unsafe fn stats<H: Opaque>(
             argument::output(stats, size)?;
             Ok(read(value).into())
         })
+    }
+}
+
+/// Writes how clustered a stream is, at a `decluster_stage`.
+///
+/// # Safety
+/// `handle` is `NULL` or was given and not freed; `size` bytes may be written at `clusters`.
+pub(crate) unsafe fn clusters<H: Opaque>(
+    handle: *const H,
+    stage: u32,
+    clusters: *mut decluster_clusters,
+    size: usize,
+    read: impl FnOnce(&H::Value) -> &Clustering,
+) -> decluster_status {
+    // SAFETY: the caller says so.
+    unsafe {
+        handle::tell(handle, clusters, |value| {
+            let side = argument::choice(stage, &STAGES, "stage")?;
+            argument::output(clusters, size)?;
+            Ok(side(read(value)).into())
+        })
+    }
+}
+
+/// By `decluster_stage`.
+const STAGES: [fn(&Clustering) -> &Clusters; 2] = [|both| &both.before, |both| &both.after];
+
+/// Checks that a text and its length can be written, by their names.
+pub(crate) fn check_text(
+    text: *mut *const c_char,
+    length: *mut usize,
+    names: [&str; 2],
+) -> Outcome {
+    let [text_name, length_name] = names;
+    if text.is_null() || length.is_null() {
+        return Err(Refusal::null(if text.is_null() { text_name } else { length_name }));
+    }
+    Ok(())
+}
+
+/// Writes where a text stands, and its length.
+///
+/// # Safety
+/// Both may be written, as [`check_text`] has seen.
+pub(crate) unsafe fn text(found: &str, text: *mut *const c_char, length: *mut usize) {
+    // SAFETY: the caller says so; what is written need not be aligned.
+    unsafe {
+        text.write_unaligned(found.as_ptr().cast());
+        length.write_unaligned(found.len());
     }
 }

@@ -2,17 +2,19 @@
 
 use crate::answer;
 use crate::argument;
+use crate::budget::decluster_budget;
 use crate::config::{decluster_config, settings};
 use crate::engine::{CANCELS, refusal_of};
 use crate::handle::{self, Handle, Outcome, Refusal, opaque};
 use crate::output::{
-    self, decluster_output, decluster_output_type::*, decluster_stats, decluster_tokens,
-    decluster_verdict::*,
+    self, decluster_clusters, decluster_output, decluster_output_type::*, decluster_stats,
+    decluster_tokens, decluster_verdict::*,
 };
 use crate::status::decluster_status::{self, *};
-use decluster::wire::{Dialect, Verdict};
+use decluster::guard::{Budget, Totals};
+use decluster::wire::{Answer, Dialect, Verdict};
 use decluster::{
-    Cancel, Framer, Framing, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten,
+    Cancel, Event, Framer, Framing, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten,
 };
 use std::ffi::c_char;
 
@@ -26,8 +28,7 @@ use std::ffi::c_char;
 /// It is finished by `decluster_rewriter_finish()` alone: that the provider said `[DONE]` does not tell that nothing more comes.
 ///
 /// A *fault* is an error of the stream rather than of the caller: `TOO_LARGE` (an event over `max_event_bytes`),
-/// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged) and
-/// `REASONING_BUDGET_EXCEEDED`. The rewriter then finishes itself: stop reading the source, and poll on until
+/// `TOO_MANY_CHOICES` (where pieces are given; in a stream the event passes unchanged), `REASONING_BUDGET_EXCEEDED` and `STALLED`. The rewriter then finishes itself: stop reading the source, and poll on until
 /// `DECLUSTER_OUTPUT_FINISHED`. It is told once. If a push tells it, what came before still leaves; if a poll does, all of that
 /// has left.
 pub struct decluster_rewriter(Handle<Rewriting>);
@@ -97,6 +98,10 @@ pub(crate) struct Rewriting {
     framer: Framer,
     /// Whether the stream comes as items; not known before something comes.
     by_items: Option<bool>,
+    /// The silence that ended it.
+    stalled: Option<Nanos>,
+    /// It is in the totals.
+    counted: bool,
 }
 
 /// Makes a rewriter. `config` may be `NULL` for the defaults, `dialect` is a `decluster_dialect`, `mode` a `decluster_mode`,
@@ -131,6 +136,28 @@ pub unsafe extern "C" fn decluster_rewriter_new(
 pub unsafe extern "C" fn decluster_rewriter_free(rewriter: *mut decluster_rewriter) {
     // SAFETY: the caller frees what it was given, once.
     unsafe { handle::free(rewriter) };
+}
+
+/// Charges the stream's reasoning to a budget that others may share, beside `max_reasoning_tokens`; before the first push. A
+/// second one takes the place of the first. The budget may be freed before the rewriter.
+///
+/// If others use the budget up, text that a `DECLUSTER_OUTPUT_WAIT` was told for may go sooner.
+///
+/// Errors: `OUT_OF_TURN` (something was pushed before), `FINISHED`, and those of every call, of either handle; then nothing is
+/// changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_share_budget(
+    rewriter: *mut decluster_rewriter,
+    budget: *const decluster_budget,
+) -> decluster_status {
+    // SAFETY: the caller passes handles.
+    unsafe {
+        handle::call(rewriter, |rewriting| {
+            let budget = handle::look(budget, Budget::clone)
+                .map_err(|status| Refusal::of_other(status, "budget"))?;
+            rewriting.share(budget)
+        })
+    }
 }
 
 /// Takes in bytes of the stream, cut anywhere. It copies them.
@@ -313,7 +340,15 @@ pub unsafe extern "C" fn decluster_rewriter_poll(
                 Rewritten::Other { name, data } => decluster_output::of(DECLUSTER_OUTPUT_EVENT)
                     .with_name(name)
                     .with_text(data.as_bytes()),
-                Rewritten::Event(event) => decluster_output::event(event),
+                Rewritten::Event(event) => {
+                    let told = decluster_output::event(event);
+                    if let Event::BudgetExceeded(exceeded) = event {
+                        rewriting.answer = answer::exceeded(exceeded);
+                        told.with_name("budget_exceeded").with_text(rewriting.answer.as_bytes())
+                    } else {
+                        told
+                    }
+                }
                 Rewritten::Wait(at) => decluster_output::wait(at),
                 Rewritten::NeedInput => decluster_output::of(DECLUSTER_OUTPUT_NEED_INPUT),
                 Rewritten::Finished => return rewriting.finished(),
@@ -347,6 +382,22 @@ pub unsafe extern "C" fn decluster_rewriter_stats(
     unsafe { output::stats(rewriter, stats, size, |rewriting| rewriting.rewriter.stats()) }
 }
 
+/// Tells how clustered the stream is so far, at a `decluster_stage`. `size` is `sizeof *clusters`.
+///
+/// Errors: `BAD_ARGUMENT`, `TOO_SMALL`, and those of every call; then `clusters` is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decluster_rewriter_clusters(
+    rewriter: *const decluster_rewriter,
+    stage: u32,
+    clusters: *mut decluster_clusters,
+    size: usize,
+) -> decluster_status {
+    // SAFETY: the caller passes a handle, and `size` bytes at `clusters`.
+    unsafe {
+        output::clusters(rewriter, stage, clusters, size, |rewriting| rewriting.rewriter.clusters())
+    }
+}
+
 /// The dialect, a `decluster_dialect`, or a negative status (those of every call). `DECLUSTER_DIALECT_UNKNOWN` until an event
 /// has told it, and for good if none does: then the stream passes unpaced.
 #[unsafe(no_mangle)]
@@ -376,14 +427,15 @@ pub unsafe extern "C" fn decluster_rewriter_framing(rewriter: *const decluster_r
 
 /// Gives what the stream amounts to so far, apart from its text, as a JSON object. What is not known is `null`.
 ///
-/// `dialect` (a name), `recognised` (whether this is a stream that is read and paced: `true`, `false`, or `null` as long as that cannot be
+/// `dialect` (a name), `model` (as the provider names it), `recognised` (whether this is a stream that is read and paced: `true`, `false`, or `null` as long as that cannot be
 /// said), `verdict` (`complete`, `failed`, `truncated`), `reason` (why, in words, where the verdict alone does not
 /// tell), `finish` (the provider's own word for why choice 0 stopped), `tool_calls` (`index` of the choice, `id`, `name`,
 /// `arguments` as text, `is_object` if the provider sent them as one, `complete`), `choices` (`index`, `finish`), `usage` (the provider's own
 /// object), `tokens` (the same in one meaning for all, with the fields of `decluster_tokens`), `reasoning_tokens` (as the
 /// provider says), `error` (the provider's own), `exceeded` (once a poll has said `REASONING_BUDGET_EXCEEDED`, or with
-/// `over_budget = event` is about to end: `used`, the tokens of reasoning that were let through, `limit`, `source`, which is who counted
-/// them: `estimate`, `provider` or `usage`, and `shared`, `false`), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
+/// `over_budget = event` is about to end: `used`, the tokens of reasoning that were let through, of a shared budget those of all its streams,
+/// `limit`, `source`, which is who counted them: `estimate`, `provider` or `usage`, and `shared`, whether the limit is that of a
+/// shared budget), `stalled_ns` (once a poll has said `STALLED`: how many nanoseconds of the silence counted), and counts: `restarts`, `events`, `comments`, `repairs` (damage that was
 /// made good), `malformed` (events that could not be understood, and passed unchanged). What is the provider's own stands as
 /// it came, with its line ends.
 ///
@@ -399,12 +451,9 @@ pub unsafe extern "C" fn decluster_rewriter_answer(
     // SAFETY: the caller passes a handle, and what can be read and written.
     unsafe {
         handle::call(rewriter, |rewriting| {
-            if json.is_null() || length.is_null() {
-                return Err(Refusal::null(if json.is_null() { "json" } else { "length" }));
-            }
-            rewriting.answer = answer::json(&rewriting.rewriter);
-            json.write_unaligned(rewriting.answer.as_ptr().cast());
-            length.write_unaligned(rewriting.answer.len());
+            output::check_text(json, length, ["json", "length"])?;
+            rewriting.answer = answer::json(&rewriting.rewriter, rewriting.stalled);
+            output::text(&rewriting.answer, json, length);
             Ok(())
         })
     }
@@ -439,7 +488,38 @@ pub unsafe extern "C" fn decluster_rewriter_error(
 
 impl Rewriting {
     fn new(rewriter: Rewriter) -> Self {
-        Self { rewriter, answer: String::new(), framer: Framer::new(None), by_items: None }
+        Self {
+            rewriter,
+            answer: String::new(),
+            framer: Framer::new(None),
+            by_items: None,
+            stalled: None,
+            counted: false,
+        }
+    }
+
+    pub(crate) fn answer(&self) -> &Answer {
+        self.rewriter.answer()
+    }
+
+    /// Adds it to the sums, once.
+    pub(crate) fn count_in(&mut self, totals: &Totals) {
+        if !self.counted {
+            totals.add(&self.rewriter);
+            self.counted = true;
+        }
+    }
+
+    fn share(&mut self, budget: Budget) -> Outcome {
+        if self.rewriter.has_ended() {
+            return Err(fault_of(&RewriterError::Finished));
+        }
+        if self.by_items.is_some() {
+            let message = "a budget is shared before the first push";
+            return Err(Refusal::new(DECLUSTER_ERROR_OUT_OF_TURN, message));
+        }
+        self.rewriter.share_budget(budget);
+        Ok(())
     }
 
     /// Takes in what is no item.
@@ -509,6 +589,9 @@ impl Rewriting {
     /// The end, or the fault that it comes from.
     fn finished(&mut self) -> Outcome<decluster_output> {
         if let Some(fault) = self.rewriter.take_fault() {
+            if let RewriterError::Stalled { silence } = fault {
+                self.stalled = Some(silence);
+            }
             return Err(fault_of(&fault));
         }
         let verdict = match self.rewriter.answer().verdict {

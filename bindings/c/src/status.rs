@@ -20,7 +20,7 @@ pub enum decluster_status {
     DECLUSTER_ERROR_UNKNOWN_PARAMETER = -3,
     /// A parameter's value lies outside its bounds.
     DECLUSTER_ERROR_OUT_OF_BOUNDS = -4,
-    /// There is no parameter, preset or profile of this name.
+    /// There is no parameter, preset or profile of this name; or no model in the price table.
     DECLUSTER_ERROR_UNKNOWN_NAME = -5,
     /// The `size` given for an output struct is less than that of the struct; or the room for a copy is less than the text.
     DECLUSTER_ERROR_TOO_SMALL = -6,
@@ -39,7 +39,7 @@ pub enum decluster_status {
     DECLUSTER_ERROR_MIXED = -12,
     /// The settings exclude each other: `unit = whole` without pieces, `segment = off` for a segmenter.
     DECLUSTER_ERROR_CONFLICT = -13,
-    /// More reasoning came than `max_reasoning_tokens` allows.
+    /// More reasoning came than `max_reasoning_tokens` or a shared budget allows.
     DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED = -14,
     /// Another thread is in a call on this handle.
     DECLUSTER_ERROR_BUSY = -15,
@@ -49,12 +49,18 @@ pub enum decluster_status {
     DECLUSTER_ERROR_POISONED = -17,
     /// Nothing but comments and pings came for `max_silence`.
     DECLUSTER_ERROR_STALLED = -18,
+    /// The call comes too late: a budget after the first push, prices after something was added.
+    DECLUSTER_ERROR_OUT_OF_TURN = -19,
+    /// A text is not what it has to be: a price table, a usage, a response.
+    DECLUSTER_ERROR_UNREADABLE = -20,
+    /// A ledger would have more than 10,000 pairs of model and key.
+    DECLUSTER_ERROR_LEDGER_FULL = -21,
 }
 
 use decluster_status::*;
 
 /// Every status with its meaning in a few words.
-pub(crate) const STATUSES: [(decluster_status, &CStr); 19] = [
+pub(crate) const STATUSES: [(decluster_status, &CStr); 22] = [
     (DECLUSTER_OK, c"done"),
     (DECLUSTER_ERROR_NULL, c"a pointer that must not be NULL is"),
     (DECLUSTER_ERROR_BAD_ARGUMENT, c"an argument is none that there can be"),
@@ -74,7 +80,7 @@ pub(crate) const STATUSES: [(decluster_status, &CStr); 19] = [
     ),
     (
         DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED,
-        c"more reasoning came than max_reasoning_tokens allows",
+        c"more reasoning came than max_reasoning_tokens or a shared budget allows",
     ),
     (DECLUSTER_ERROR_BUSY, c"another thread is in a call on this handle"),
     (
@@ -83,6 +89,9 @@ pub(crate) const STATUSES: [(decluster_status, &CStr); 19] = [
     ),
     (DECLUSTER_ERROR_POISONED, c"an earlier call panicked: the handle can only be freed"),
     (DECLUSTER_ERROR_STALLED, c"nothing but comments and pings came for max_silence"),
+    (DECLUSTER_ERROR_OUT_OF_TURN, c"the call comes too late"),
+    (DECLUSTER_ERROR_UNREADABLE, c"the text is not what it has to be"),
+    (DECLUSTER_ERROR_LEDGER_FULL, c"the ledger would have too many pairs of model and key"),
 ];
 
 /// What a status means, in a few words: a static string, never `NULL`. For what went wrong in a certain call, with names

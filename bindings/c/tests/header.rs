@@ -48,7 +48,7 @@ fn header() -> String {
 }
 
 /// What the functions from this one on are for.
-const SECTIONS: [(&str, &str); 7] = [
+const SECTIONS: [(&str, &str); 11] = [
     ("decluster_abi_version", "---- The library itself ----"),
     ("decluster_parameter_count", "---- Parameters ----"),
     ("decluster_config_new", "---- Settings ----"),
@@ -56,6 +56,10 @@ const SECTIONS: [(&str, &str); 7] = [
     ("decluster_rewriter_new", "---- Rewriter: a provider's stream in, the same stream out ----"),
     ("decluster_segmenter_new", "---- Segmenter: text in, blocks out, no pacing ----"),
     ("decluster_sse_new", "---- Event stream decoder: bytes in, events out ----"),
+    ("decluster_budget_new", "---- Budget: reasoning that several rewriters share ----"),
+    ("decluster_totals_new", "---- Totals: what all streams add up to, for Prometheus ----"),
+    ("decluster_prices_examples", "---- Ledger: what answers cost ----"),
+    ("decluster_body_new", "---- Body: responses that were not streamed ----"),
 ];
 
 /// Comments fit the page, and those of one line are written on one.

@@ -2,9 +2,8 @@
 
 use crate::feed::{Feed, Item, What};
 use crate::inline::{End, Inline};
-use crate::totals::Totals;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
-use decluster::guard::{Budget, Clustering};
+use decluster::guard::{Budget, Clustering, Totals};
 use decluster::wire::Answer;
 use decluster::{
     Boundary, Config, Event, Kind, Nanos, Piece, Rewriter, RewriterError, RewriterOptions,

@@ -1,7 +1,6 @@
 //! The engine in one thread, with its clock.
 
-use crate::totals::Totals;
-use decluster::guard::{Budget, Clustering};
+use decluster::guard::{Budget, Clustering, Totals};
 use decluster::wire::Answer;
 use decluster::{
     Cancel, Config, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten, Stats,
@@ -128,7 +127,7 @@ impl<E> Inline<E> {
     pub fn close(&mut self) {
         self.ended = true;
         self.error = None;
-        self.count(None);
+        self.count();
         self.rewriter.cancel(Cancel::Drop);
     }
 
@@ -150,7 +149,7 @@ impl<E> Inline<E> {
     /// How the stream ended, once everything is out. An error is given once.
     pub fn end(&mut self) -> End<E> {
         let fault = self.rewriter.take_fault();
-        self.count(fault.as_ref());
+        self.count();
         match (self.error.take(), fault) {
             (Some(error), _) => End::Failed(error),
             (None, Some(fault)) => End::Fault(fault),
@@ -174,16 +173,15 @@ impl<E> Inline<E> {
     }
 
     /// Adds it to the sums, once.
-    fn count(&mut self, fault: Option<&RewriterError>) {
+    fn count(&mut self) {
         if let Some(totals) = self.totals.take() {
-            totals.add(&self.rewriter, fault);
+            totals.add(&self.rewriter);
         }
     }
 }
 
 impl<E> Drop for Inline<E> {
     fn drop(&mut self) {
-        let fault = self.rewriter.take_fault();
-        self.count(fault.as_ref());
+        self.count();
     }
 }

@@ -27,11 +27,9 @@ mod feed;
 mod flow;
 mod inline;
 mod paced;
-mod totals;
 
-pub use decluster::guard::Budget;
+pub use decluster::guard::{Budget, Totals};
 pub use feed::{Closed, Feed};
 pub use flow::{Flow, OwnedObject, OwnedPiece, Step, pair};
 pub use inline::{End, Inline};
 pub use paced::{Paced, PacedError};
-pub use totals::Totals;

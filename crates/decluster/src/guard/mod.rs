@@ -16,6 +16,8 @@ mod price;
 pub(crate) mod silence;
 #[cfg(feature = "guard")]
 mod sketch;
+#[cfg(feature = "guard")]
+mod totals;
 
 pub use budget::{Budget, CountSource, ReasoningBudgetExceeded};
 #[cfg(feature = "guard")]
@@ -30,3 +32,5 @@ pub use price::{Price, PriceError, Prices, UnknownModel};
 pub use rust_decimal::Decimal;
 #[cfg(feature = "guard")]
 pub use sketch::Sketch;
+#[cfg(feature = "guard")]
+pub use totals::Totals;

@@ -1,29 +1,29 @@
 //! What all streams of a process add up to.
 
-use decluster::guard::{Clustering, Clusters, Sketch};
-use decluster::wire::{Answer, Verdict};
-use decluster::{Rewriter, RewriterError, Stats};
-use std::fmt::{self, Write as _};
-use std::sync::atomic::{AtomicU64, Ordering};
+use alloc::string::{String, ToString};
+use core::fmt::{self, Write as _};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Clustering, Clusters, Sketch};
+use crate::engine::Stats;
+use crate::rewrite::Rewriter;
+use crate::wire::{Answer, Verdict};
 
 /// Adds up streams that are over, from any number of threads and without locks; renders the sums for Prometheus.
 ///
-/// A stream that has been told of it ([`Inline::count_in`](crate::Inline::count_in),
-/// [`Flow::count_in`](crate::Flow::count_in)) is added once, when it has ended, is closed or is dropped. Until then
-/// nothing of it is seen here. No sum ever falls.
+/// Whoever has a stream adds it once it is over, or when it is given up. Until then nothing of it is seen here. No sum ever
+/// falls.
 ///
 /// ```
-/// use decluster::{Config, RewriterOptions, Rewritten};
-/// use decluster_runtime::{Inline, Totals};
-/// use std::sync::Arc;
-///
-/// let totals = Arc::new(Totals::default());
-/// let mut stream = Inline::<std::io::Error>::new(&Config::default(), RewriterOptions::default())?;
-/// stream.count_in(&totals);
+/// use decluster::guard::Totals;
+/// use decluster::{Config, Nanos, Rewriter, RewriterOptions, Rewritten};
+/// let totals = Totals::default();
+/// let mut rewriter = Rewriter::new(&Config::default(), RewriterOptions::default(), Nanos::ZERO)?;
 /// let event = r#"data: {"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}"#;
-/// stream.line(stream.now(), event.as_bytes());
-/// stream.finish(stream.now());
-/// drop(stream);
+/// rewriter.push_line(Nanos::ZERO, event.as_bytes())?;
+/// rewriter.finish(Nanos::ZERO);
+/// while !matches!(rewriter.poll(Nanos::ZERO), Rewritten::Finished) {}
+/// totals.add(&rewriter);
 /// assert!(totals.render().contains("decluster_streams_total{verdict=\"complete\"} 1\n"));
 /// # Ok::<(), decluster::RewriterError>(())
 /// ```
@@ -69,14 +69,14 @@ impl Totals {
     /// The content type of what [`Totals::render`] gives.
     pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// Adds a stream that is over; `fault` is what ended it, if it was not its end.
-    pub fn add(&self, stream: &Rewriter, fault: Option<&RewriterError>) {
+    /// Adds a stream that is over or given up. Each is to be added once.
+    pub fn add(&self, stream: &Rewriter) {
         self.add_answer(stream.answer());
         self.add_stats(&stream.stats());
         let Clustering { before, after } = stream.clusters();
         self.before.add(before);
         self.after.add(after);
-        if matches!(fault, Some(RewriterError::ReasoningBudgetExceeded(_))) {
+        if stream.exceeded().is_some() {
             self.over_budget.add(1);
         }
     }
@@ -145,7 +145,7 @@ impl Totals {
         )?;
         out.counter(
             "decluster_reasoning_budget_exceeded_total",
-            "Streams that were ended because they had more reasoning than max_reasoning_tokens.",
+            "Streams that were ended because they had more reasoning than a budget allows.",
             &[("", &self.over_budget)],
         )?;
         out.counter(
