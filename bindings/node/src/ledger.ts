@@ -109,6 +109,8 @@ export type Costly = (Partial<Tokens> | { readonly tokens: Tokens | null }) & {
  */
 export class Ledger {
   readonly #handle: Handle;
+  /** What costs are in; null without prices. */
+  readonly currency: string | null;
   /** Models of which it was said that they have no price. */
   readonly #missed = new Set<string | null>();
 
@@ -142,19 +144,16 @@ export class Ledger {
     if (status !== STATUS.OK) throw refusal(status, "no ledger can be made");
     this.#handle = handle;
     registry.register(this, handle);
-    if (table === undefined) return;
-    const { bytes, length } = encode(table);
-    const [to, by] = [name(currency, "currency"), name(rate?.toString(), "rate")];
-    const refused = native().ledger_set_prices(handle, bytes, length, to, by);
-    if (refused === STATUS.OK) return;
-    const says = native().ledger_error(handle) ?? "";
-    // The line of a text that nobody wrote says nothing.
-    throw new ConfigError(typeof prices === "string" ? says : says.replace(/^line \d+: /, ""));
-  }
-
-  /** What costs are in; null without prices. */
-  get currency(): string | null {
-    return this.#read().currency;
+    if (table !== undefined) {
+      const { bytes, length } = encode(table);
+      const [to, by] = [name(currency, "currency"), name(rate?.toString(), "rate")];
+      if (native().ledger_set_prices(handle, bytes, length, to, by) !== STATUS.OK) {
+        const says = native().ledger_error(handle) ?? "";
+        // The line of a text that nobody wrote says nothing.
+        throw new ConfigError(typeof prices === "string" ? says : says.replace(/^line \d+: /, ""));
+      }
+    }
+    this.currency = this.#read().currency;
   }
 
   /**

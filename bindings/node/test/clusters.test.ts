@@ -178,7 +178,8 @@ test("a budget that is exceeded counts, whether it is an error or not", async ()
   const source = () => [sse(TEXT.repeat(20), "reasoning_content"), DONE];
   const options = { ...FAST, maxReasoningTokens: 20 };
   await assert.rejects(all(pieces(source(), options)), ReasoningBudgetExceeded);
-  assert.equal(grown(before, "decluster_reasoning_budget_exceeded_total"), 1);
+  await all(pieces(source(), { ...options, overBudget: "event" }));
+  assert.equal(grown(before, "decluster_reasoning_budget_exceeded_total"), 2);
 });
 
 test("what is collected, and a response that is no stream, does not count", async () => {
