@@ -166,12 +166,13 @@ def test_what_is_closed_early_or_dropped_counts_when_it_is(background: bool) -> 
     assert streams(before) == 1
 
 
-def test_a_budget_that_is_exceeded_counts() -> None:
+def test_a_budget_that_is_exceeded_counts_whether_it_is_an_error_or_not() -> None:
     before = scrape()
     source = [chunk("", reasoning_content=TEXT * 20), b"data: [DONE]\n\n"]
     with pytest.raises(decluster.ReasoningBudgetExceeded):
         list(decluster.pieces(source, max_reasoning_tokens=20))
-    assert grown(before, "decluster_reasoning_budget_exceeded_total") == 1
+    list(decluster.pieces(source, max_reasoning_tokens=20, over_budget="event"))
+    assert grown(before, "decluster_reasoning_budget_exceeded_total") == 2
 
 
 def test_what_is_collected_does_not_count() -> None:
