@@ -213,7 +213,8 @@ class Report:
             facts.append(("deltas", f"{count_of(total['deltas'])}; tokens p50 / p95 / max {three}"))
             least = self.rule["min_tokens"]
             facts.append((f"deltas of {least} tokens or more", count_of(total["large_deltas"])))
-        facts.append(("time", f"{seconds_of(total['watched'])} from first to last tokens"))
+        if total["timed"]:
+            facts.append(("time", f"{seconds_of(total['watched'])} from first to last tokens"))
         facts.append(("came again or void", f"{count_of(total['retried'])} tokens"))
         given = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         facts.append(("settings", given or "balanced, block"))

@@ -47,7 +47,7 @@ def test_the_example_runs_and_shows_all_of_its_text() -> None:
 
 
 def test_the_example_of_the_segmenter_speaks_whole_sentences() -> None:
-    assert printed(EXAMPLES[3]) == "It took 3.5 hours, wrote Dr. Ito.\nThen it held.\n"
+    assert printed(EXAMPLES[4]) == "It took 3.5 hours, wrote Dr. Ito.\nThen it held.\n"
 
 
 def test_the_example_of_usage_prints_what_it_says() -> None:

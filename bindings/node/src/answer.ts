@@ -1,6 +1,7 @@
 /** A stream read to its end. */
 
-import type { Fields, Tokens, ToolCall } from "./fields.js";
+import { ReasoningBudgetExceeded } from "./errors.js";
+import type { Exceeded, Fields, Tokens, ToolCall } from "./fields.js";
 import type { Dialect, Verdict } from "./names.js";
 import { type Event, Piece } from "./outputs.js";
 import type { Rewriter } from "./rewriter.js";
@@ -19,6 +20,8 @@ export interface Answer {
   reasoning: string;
   output: string;
   toolCalls: ToolCall[];
+  /** As the provider names it. */
+  model: string | null;
   /** The provider's own usage object. */
   usage: unknown;
   /** The usage in one meaning for all providers. */
@@ -33,6 +36,8 @@ export interface Answer {
   reason: string | null;
   /** The first error object in the stream. */
   error: unknown;
+  /** By how much the reasoning exceeded its limit; reading stopped there. */
+  exceeded: Exceeded | null;
   dialect: Dialect | null;
   choices: Choice[];
   events: number;
@@ -47,7 +52,7 @@ export async function collectFrom(
   stream: Stream<Piece | Event>,
   rewriter: Rewriter,
 ): Promise<Answer> {
-  const texts = new Map<number, { reasoning: string[]; output: string[] }>();
+  const texts: Texts = new Map();
   const of = (index: number) => {
     let text = texts.get(index);
     if (text === undefined) {
@@ -56,18 +61,30 @@ export async function collectFrom(
     }
     return text;
   };
-  for await (const found of stream) {
-    if (found instanceof Piece) {
-      if (found.text) of(found.index)[found.kind].push(found.text);
-    } else if (found.attempt !== undefined) {
-      texts.clear();
-    } else if (found.index !== undefined) {
-      const text = of(found.index);
-      text.reasoning = text.reasoning.concat(text.output);
-      text.output = [];
+  try {
+    for await (const found of stream) {
+      if (found instanceof Piece) {
+        if (found.text) of(found.index)[found.kind].push(found.text);
+      } else if (found.attempt !== undefined) {
+        texts.clear();
+      } else if (found.index !== undefined) {
+        const text = of(found.index);
+        text.reasoning = text.reasoning.concat(text.output);
+        text.output = [];
+      }
     }
+  } catch (error) {
+    if (error instanceof ReasoningBudgetExceeded) error.answer = answerOf(rewriter, texts);
+    throw error;
   }
-  const { recognised: _, exceeded: __, choices, ...fields } = rewriter.fields();
+  return answerOf(rewriter, texts);
+}
+
+/** What each choice has said, by its index. */
+type Texts = Map<number, { reasoning: string[]; output: string[] }>;
+
+function answerOf(rewriter: Rewriter, texts: Texts): Answer {
+  const { recognised: _, stalledNs: __, choices, ...fields } = rewriter.fields();
   const said = choicesOf(choices, texts);
   const first = said.find(({ index }) => index === 0);
   const answer: Answer = {
@@ -80,10 +97,7 @@ export async function collectFrom(
   return rewriter.isText ? { ...answer, dialect: null, verdict: null, reason: null } : answer;
 }
 
-function choicesOf(
-  ended: Fields["choices"],
-  texts: Map<number, { reasoning: string[]; output: string[] }>,
-): Choice[] {
+function choicesOf(ended: Fields["choices"], texts: Texts): Choice[] {
   const indexes = new Set([...texts.keys(), ...ended.map(({ index }) => index)]);
   return [...indexes]
     .sort((a, b) => a - b)

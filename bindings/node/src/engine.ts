@@ -147,7 +147,8 @@ export class Engine {
 
   /** Counters so far. */
   stats(): Stats {
-    return readStats(native().engine_stats, this.#open());
+    const { engine_stats, engine_clusters } = native();
+    return readStats(engine_stats, engine_clusters, this.#open());
   }
 
   /** Frees it now, and not when it is collected. A second call does nothing. */

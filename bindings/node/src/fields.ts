@@ -21,6 +21,26 @@ export interface Tokens {
   costPicodollars: number | null;
 }
 
+/** Who counted tokens of reasoning. */
+export type CountSource = "estimate" | "provider" | "usage";
+
+/** By how much reasoning exceeded its limit. */
+export interface Exceeded {
+  /**
+   * Tokens that were delivered: at most one piece above the limit where text is counted as it comes.
+   * Of a shared budget, those of all its streams.
+   */
+  readonly used: number;
+  readonly limit: number;
+  /**
+   * Who counted: `estimate` are we, from the text; `provider` its count while the stream ran; `usage`
+   * its final one, when everything had been delivered.
+   */
+  readonly source: CountSource;
+  /** The limit is that of a `Budget`. */
+  readonly shared: boolean;
+}
+
 /** A tool call, put together. */
 export interface ToolCall {
   /** The choice. */
@@ -37,6 +57,8 @@ export interface ToolCall {
 /** The library's own object, with the provider's parts parsed. */
 export interface Fields {
   dialect: Dialect | null;
+  /** As the provider names it. */
+  model: string | null;
   verdict: Verdict | null;
   reason: string | null;
   finish: string | null;
@@ -55,18 +77,39 @@ export interface Fields {
   malformed: number;
   /** Whether this is a stream that decluster reads; null while that cannot be said. */
   recognised: boolean | null;
-  exceeded: { used: number; limit: number } | null;
+  exceeded: Exceeded | null;
+  /** The silence that ended it. */
+  stalledNs: number | null;
 }
 
 export function readFields(json: string): Fields {
   const found = named(JSON.parse(json) as Members) as unknown as Fields;
   found.toolCalls = found.toolCalls.map((call) => named(call as unknown as Members) as never);
-  if (found.tokens) found.tokens = named(found.tokens as unknown as Members) as never;
+  if (found.tokens) found.tokens = readTokens(found.tokens as unknown as Members);
   return found;
+}
+
+/** The members of `decluster_tokens`, in its order. */
+export const TOKENS = [
+  "input",
+  "cachedInput",
+  "cacheWrite",
+  "output",
+  "reasoning",
+  "visible",
+  "costPicodollars",
+] as const;
+
+/** `sizeof (decluster_tokens)`. */
+export const TOKENS_SIZE = 80;
+
+export function readTokens(members: Members): Tokens {
+  return named(members) as unknown as Tokens;
 }
 
 type Members = Record<string, unknown>;
 
-function named(members: Members): Members {
+/** The same in the names of JavaScript. */
+export function named(members: Members): Members {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [camel(name), value]));
 }

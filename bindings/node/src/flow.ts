@@ -218,8 +218,11 @@ export class Flow<T> {
           this.#resume();
           return undefined;
         case Next.FINISHED: {
-          if (machine.fault !== undefined) this.#failed ??= { error: machine.fault };
+          const { fault } = machine;
+          if (fault !== undefined) this.#failed ??= { error: fault };
           this.#end();
+          // It may have ended itself, with a fault or without: over its budget, or after a silence.
+          this.#closing ??= this.#closeSource(fault);
         }
       }
     }
@@ -394,8 +397,6 @@ export class Flow<T> {
     if (this.#signal !== undefined) unlisten(this.#signal, this.#abort);
     this.#source?.stopped?.removeEventListener("abort", this.#stop);
     this.#machine.free();
-    const { fault } = this.#machine;
-    if (fault !== undefined) this.#closing ??= this.#closeSource(fault);
     this.onOver?.();
   }
 

@@ -5,6 +5,7 @@ export const ABI_VERSION = 0;
 /** `decluster_status`. */
 export const STATUS = {
   OK: 0,
+  BAD_ARGUMENT: -2,
   TOO_LARGE: -9,
   TOO_MANY_CHOICES: -10,
   OUT_OF_BOUNDS: -4,
@@ -14,6 +15,10 @@ export const STATUS = {
   CONFLICT: -13,
   REASONING_BUDGET_EXCEEDED: -14,
   PANIC: -16,
+  POISONED: -17,
+  STALLED: -18,
+  UNREADABLE: -20,
+  LEDGER_FULL: -21,
 } as const;
 
 /** `decluster_output_type`. */
@@ -29,6 +34,7 @@ export const OUTPUT = {
   OBJECT: 8,
   EVENT: 9,
   BLOCK: 11,
+  BUDGET_EXCEEDED: 12,
 } as const;
 
 /** `decluster_framing`. */
@@ -36,6 +42,9 @@ export const FRAMING = { UNKNOWN: 0, LINES: 1, LINES_WITH_ENDS: 2, BYTES: 3 } as
 
 /** `decluster_mode`. */
 export const MODE = { STREAM: 0, PIECES: 1, PIECES_AND_EVENTS: 2 } as const;
+
+/** `decluster_stage`. */
+export const STAGE = { BEFORE: 0, AFTER: 1 } as const;
 
 /** `decluster_cancel`. */
 export const CANCEL = { flush: 0, drop: 1 } as const;

@@ -49,9 +49,11 @@ export const FUNCTIONS = {
   engine_poll: [STATUS_, [H, U64, POINTER, SIZE]],
   engine_wants_input: [STATUS_, [H]],
   engine_stats: [STATUS_, [H, POINTER, SIZE]],
+  engine_clusters: [STATUS_, [H, U32, POINTER, SIZE]],
   engine_error: [TEXT, [H]],
   rewriter_new: [STATUS_, [H, U32, U32, U64, POINTER]],
   rewriter_free: ["void", [H]],
+  rewriter_share_budget: [STATUS_, [H, H]],
   rewriter_push: [STATUS_, [H, U64, POINTER, SIZE]],
   rewriter_push_line: [STATUS_, [H, U64, POINTER, SIZE]],
   rewriter_push_item: [STATUS_, [H, U64, POINTER, SIZE]],
@@ -63,6 +65,7 @@ export const FUNCTIONS = {
   rewriter_wants_input: [STATUS_, [H]],
   rewriter_framing: [STATUS_, [H]],
   rewriter_stats: [STATUS_, [H, POINTER, SIZE]],
+  rewriter_clusters: [STATUS_, [H, U32, POINTER, SIZE]],
   rewriter_answer: [STATUS_, [H, POINTER, POINTER]],
   rewriter_error: [TEXT, [H]],
   segmenter_new: [STATUS_, [H, POINTER]],
@@ -73,6 +76,25 @@ export const FUNCTIONS = {
   segmenter_poll: [STATUS_, [H, POINTER, SIZE]],
   segmenter_pending: [STATUS_, [H, POINTER, POINTER]],
   segmenter_error: [TEXT, [H]],
+  budget_new: [STATUS_, [U64, POINTER]],
+  budget_free: ["void", [H]],
+  budget_used: [STATUS_, [H, POINTER]],
+  body_new: [STATUS_, [POINTER]],
+  body_free: ["void", [H]],
+  body_read: [STATUS_, [H, POINTER, SIZE, POINTER, POINTER]],
+  body_error: [TEXT, [H]],
+  prices_examples: [TEXT, []],
+  ledger_new: [STATUS_, [POINTER]],
+  ledger_free: ["void", [H]],
+  ledger_set_prices: [STATUS_, [H, POINTER, SIZE, TEXT, TEXT]],
+  ledger_add_tokens: [STATUS_, [H, TEXT, TEXT, POINTER, SIZE, U32, POINTER, POINTER]],
+  ledger_add_rewriter: [STATUS_, [H, H, TEXT, TEXT, U32, POINTER, POINTER]],
+  ledger_merge: [STATUS_, [H, H]],
+  ledger_json: [STATUS_, [H, POINTER, POINTER]],
+  ledger_error: [TEXT, [H]],
+  totals_new: [STATUS_, [POINTER]],
+  totals_add: [STATUS_, [H, H]],
+  totals_text: [STATUS_, [H, POINTER, SIZE, POINTER]],
 } as const;
 
 type Returned = { [TEXT]: string | null; [STATUS_]: number; [U32]: number; void: undefined };
@@ -80,7 +102,7 @@ type Taken = {
   [U64]: Time;
   [U32]: number;
   [SIZE]: number;
-  [TEXT]: string;
+  [TEXT]: string | null;
   [POINTER]: ArrayBufferView;
 };
 type Types<T extends readonly (keyof Taken)[]> = { -readonly [K in keyof T]: Taken[T[K]] };
@@ -200,7 +222,8 @@ export function bigLong(at: number): bigint {
   return longs[at >> 1]!;
 }
 
-function wordPair(words: Uint32Array, at: number): number {
+/** A pair of 32-bit words as a number: exact below 2^53. */
+export function wordPair(words: Uint32Array, at: number): number {
   return words[at]! + words[at + 1]! * 2 ** 32;
 }
 

@@ -1,5 +1,6 @@
 /** What engines, segmenters and streams give. */
 
+import type { Exceeded } from "./fields.js";
 import { BOUNDARIES, type Boundary, KINDS, type Kind } from "./names.js";
 import { AT, bigLong, long, out, outText } from "./native.js";
 
@@ -51,21 +52,25 @@ export class Piece {
 export class Event {
   /**
    * The provider's name for it (`message` if it has none), with `data`; or, of decluster:
-   * `restarted` (the answer began anew, what came so far is void, `attempt` follows) and
-   * `reclassified` (all output of choice `index` so far was reasoning).
+   * `restarted` (the answer began anew, what came so far is void, `attempt` follows), `reclassified`
+   * (all output of choice `index` so far was reasoning) and `budget_exceeded` (with `overBudget:
+   * "event"`: the stream ends, since more reasoning came than is allowed).
    */
   readonly name: string;
   /** The event's data as it came; undefined where the event is decluster's. */
   readonly data: string | undefined;
   readonly attempt: number | undefined;
   readonly index: number | undefined;
+  /** By how much, of `budget_exceeded`. */
+  readonly exceeded: Exceeded | undefined;
 
   /** @internal */
-  constructor(name: string, told: { data?: string; attempt?: number; index?: number }) {
+  constructor(name: string, told: Partial<Pick<Event, "data" | "attempt" | "index" | "exceeded">>) {
     this.name = name;
     this.data = told.data;
     this.attempt = told.attempt;
     this.index = told.index;
+    this.exceeded = told.exceeded;
   }
 }
 

@@ -26,8 +26,11 @@ export function refusal(status: number, message: string | null): DeclusterError 
     case STATUS.CONFLICT:
     case STATUS.OUT_OF_BOUNDS:
       return new ConfigError(says);
+    // Defects of the library.
+    case STATUS.PANIC:
+    case STATUS.POISONED:
+      return new DeclusterError(says);
     default:
-      // A misuse, or a defect of the library: its words tell which.
-      return status <= STATUS.PANIC ? new DeclusterError(says) : new CallerError(says);
+      return new CallerError(says);
   }
 }

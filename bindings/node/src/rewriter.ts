@@ -1,13 +1,16 @@
 /** A stream of a provider in the engine: what goes in, what comes out, what is known of it. */
 
 import { types } from "node:util";
-import { ConfigError, ProviderError, ReasoningBudgetExceeded } from "./errors.js";
+import type { Budget } from "./budget.js";
+import { ConfigError, ProviderError, ReasoningBudgetExceeded, Stalled } from "./errors.js";
 import { changed, dump } from "./events.js";
-import { type Fields, readFields } from "./fields.js";
+import { type Exceeded, type Fields, readFields } from "./fields.js";
 import { now } from "./flow.js";
 import { Halves } from "./halves.js";
+import type { Account } from "./ledger.js";
 import { Lines } from "./lines.js";
 import { type Machine, Next, TURN_MAX } from "./machine.js";
+import { count } from "./metrics.js";
 import { CANCEL, DIALECTS, type Dialect, FRAMING, MODE, OUTPUT, STATUS } from "./names.js";
 import {
   AT,
@@ -44,6 +47,12 @@ export interface How {
   settings: Settings;
   /** Who warns of it. */
   watch: Watch | undefined;
+  /** What it shares with other streams. */
+  budget?: Budget | undefined;
+  /** Where it is entered once it is over. */
+  account?: Account | undefined;
+  /** Whether it counts in the sums of all streams. */
+  isCounted?: boolean;
 }
 
 /** What kind of items a source gives. */
@@ -57,6 +66,8 @@ export class Rewriter implements Machine<unknown> {
   /** Whether bytes come as Buffers, which are texts where others are lists of numbers. */
   #hasBuffers = false;
   readonly #watch: Watch | undefined;
+  readonly #account: Account | undefined;
+  readonly #isCounted: boolean;
   readonly #halves = new Halves();
   /** The bare texts of this turn: a burst is one delta. */
   #text = "";
@@ -78,7 +89,8 @@ export class Rewriter implements Machine<unknown> {
   /** Why nothing was known then: the library has failed. */
   #unknown: unknown;
 
-  constructor(now: number, { mode, framing, dialect, settings, watch }: How) {
+  constructor(now: number, how: How) {
+    const { mode, framing, dialect, settings, watch, budget } = how;
     const number = dialect === undefined ? 0 : DIALECTS.indexOf(dialect);
     if (number < 0) {
       const known = DIALECTS.slice(1).join(", ");
@@ -88,6 +100,8 @@ export class Rewriter implements Machine<unknown> {
       throw new ConfigError(`framing is lines, bytes or text, not ${String(framing)}`);
     }
     this.#mode = mode;
+    this.#account = how.account;
+    this.#isCounted = how.isCounted ?? false;
     this.#framing = framing;
     this.#framingKnown = framing === "bytes" || mode !== "stream";
     // Bare texts come out as texts, and every character stays.
@@ -100,6 +114,8 @@ export class Rewriter implements Machine<unknown> {
       if (status !== STATUS.OK) throw refusal(status, CONFLICT);
       return handle;
     });
+    // It refuses none that is new.
+    budget?.share(this.#handle);
   }
 
   push(now: number, item: unknown): void {
@@ -186,6 +202,9 @@ export class Rewriter implements Machine<unknown> {
     } catch (error) {
       this.#unknown = error;
     }
+    if (this.#isCounted) count(this.#handle);
+    const { model, tokens } = this.#last?.fields ?? { model: null, tokens: null };
+    this.#account?.ledger.enter(this.#handle, this.#account, { model, tokens });
     native().rewriter_free(this.#handle);
     this.#handle = 0;
     this.#events.clear();
@@ -193,7 +212,8 @@ export class Rewriter implements Machine<unknown> {
 
   /** The counters so far. */
   stats(): Stats {
-    return this.#last?.stats ?? readStats(native().rewriter_stats, this.#handle);
+    const { rewriter_stats, rewriter_clusters } = native();
+    return this.#last?.stats ?? readStats(rewriter_stats, rewriter_clusters, this.#handle);
   }
 
   /** What is known of the stream so far. */
@@ -329,6 +349,9 @@ export class Rewriter implements Machine<unknown> {
       case OUTPUT.RECLASSIFIED:
         if (this.#mode !== "stream")
           ready.push(new Event("reclassified", { index: out[AT.INDEX]! }));
+        return;
+      case OUTPUT.BUDGET_EXCEEDED:
+        ready.push(new Event("budget_exceeded", { exceeded: JSON.parse(outText()) as Exceeded }));
     }
   }
 
@@ -345,10 +368,11 @@ export class Rewriter implements Machine<unknown> {
   #check(status: number): void {
     if (status === STATUS.OK) return;
     const error = refusal(status, native().rewriter_error(this.#handle));
+    // Whoever says so also says by how much.
     if (status === STATUS.REASONING_BUDGET_EXCEEDED) {
-      // Whoever says so also says by how much.
-      const { used, limit } = this.fields().exceeded!;
-      this.fault = new ReasoningBudgetExceeded(error.message, used, limit);
+      this.fault = new ReasoningBudgetExceeded(error.message, this.fields().exceeded!);
+    } else if (status === STATUS.STALLED) {
+      this.fault = new Stalled(error.message, this.fields().stalledNs! / 1e6);
     } else if (error instanceof ProviderError) {
       this.fault = error;
     } else {

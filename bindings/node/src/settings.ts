@@ -225,10 +225,12 @@ export interface Settings {
    */
   maxChoices?: number | undefined;
   /**
-   * The most reasoning of a stream that is let through, in tokens as estimated from its text; 0
-   * sets no limit. What is within it leaves at once when it is exceeded, the piece that exceeds it
-   * is the last, and the stream ends with an error, so that the source is closed. An engine driven
-   * by hand lets everything through. 0 to 1000000000 tokens, initially 0.
+   * The most reasoning of a stream that is let through, in tokens; 0 sets no limit. The provider's
+   * running count holds where it has one, else text is estimated. What is within the limit leaves
+   * at once when it is exceeded, the piece that exceeds it is the last, and the stream ends, by
+   * default with an error, so that the source is closed. Reasoning that neither is sent nor counted
+   * while the stream runs is checked at the end, by the final usage; `maxSilence` bounds its time.
+   * An engine driven by hand lets everything through. 0 to 1000000000 tokens, initially 0.
    */
   maxReasoningTokens?: number | undefined;
   /**
@@ -278,8 +280,8 @@ export interface Settings {
    */
   clusterMinGap?: number | undefined;
   /**
-   * Arrivals no later than this after the first of a group belong to it. 0 to 3600000
-   * milliseconds, initially 30.
+   * Arrivals no later than this after the first of a group belong to it. 0 to 3600000 milliseconds,
+   * initially 30.
    */
   clusterGroupGap?: number | undefined;
 }

@@ -22,6 +22,7 @@ import { refuseNoObject, withConfig } from "./parameters.js";
 import { Queue } from "./queue.js";
 import { refusal } from "./refusal.js";
 import type { Settings } from "./settings.js";
+import { readStats, type Stats } from "./stats.js";
 import { lazyStream } from "./stream.js";
 import { pair } from "./transform.js";
 
@@ -36,14 +37,15 @@ import { pair } from "./transform.js";
  * Text and reasoning are re-cut and paced; everything else keeps its place, and provider metadata (a
  * signature) comes once, behind the text that it came with, or behind the last of the deltas that
  * repeat it. A tool call or the end hurries the text before it out within `maxTail`, an abort at
- * once. It takes parts of versions 4 and later, and chunks of UI message streams.
+ * once. It takes parts of versions 4 and later, and chunks of UI message streams. What it gives has
+ * `stats()`, too: its counters so far.
  *
  * Throws `ConfigError` for a parameter that does not exist or is out of bounds.
  */
 export function smoothStream(
   settings: Settings = {},
   // biome-ignore lint/suspicious/noExplicitAny: the AI SDK's types are its own, and change.
-): (options?: any) => TransformStream<any, any> {
+): (options?: any) => TransformStream<any, any> & { stats(): Stats } {
   refuseNoObject(settings, "settings");
   const own = { ...settings };
   // What cannot be is said here, not with the first stream.
@@ -55,8 +57,10 @@ export function smoothStream(
     );
   }
   return () => {
-    const flow = new Flow<unknown>(open(own), undefined, undefined);
-    return pair<unknown, unknown>(flow, lazyStream(flow, false));
+    const parts = open(own);
+    const flow = new Flow<unknown>(parts, undefined, undefined);
+    const ends = pair<unknown, unknown>(flow, lazyStream(flow, false));
+    return { ...ends, stats: () => parts.stats() };
   };
 }
 
@@ -90,6 +94,8 @@ type Input =
 
 class Parts implements Machine<unknown> {
   #handle: Handle;
+  /** The counters when the handle was freed. */
+  #stats: Stats | undefined;
   readonly fault = undefined;
   at = 0;
   /** What the last poll found. */
@@ -226,8 +232,15 @@ class Parts implements Machine<unknown> {
     }
   }
 
+  /** The counters so far. */
+  stats(): Stats {
+    const { engine_stats, engine_clusters } = native();
+    return this.#stats ?? readStats(engine_stats, engine_clusters, this.#handle);
+  }
+
   free(): void {
     if (this.#handle === 0) return;
+    this.#stats = this.stats();
     native().engine_free(this.#handle);
     this.#handle = 0;
     this.#marks.clear();
@@ -331,6 +344,8 @@ const FIELDS = ["text", "textDelta", "delta"];
 /** What would do nothing here, or not end the AI SDK's own source. */
 const IDLE = [
   "maxReasoningTokens",
+  "overBudget",
+  "maxSilence",
   "maxChoices",
   "thinkTags",
   "startsInside",

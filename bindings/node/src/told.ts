@@ -1,6 +1,6 @@
 /** What is known of a stream, while it runs and after. */
 
-import type { Fields, Tokens, ToolCall } from "./fields.js";
+import type { Exceeded, Fields, Tokens, ToolCall } from "./fields.js";
 import type { Flow } from "./flow.js";
 import type { Dialect, Verdict } from "./names.js";
 import type { Rewriter } from "./rewriter.js";
@@ -12,6 +12,8 @@ export interface Told extends AsyncDisposable {
   stats(): StreamStats;
   /** The dialect, once an event told it; null before, and for a stream that is not known. */
   readonly dialect: Dialect | null;
+  /** The model as the provider names it, once an event told it. */
+  readonly model: string | null;
   /** The provider's own usage object, once it was sent. */
   readonly usage: unknown;
   /** The usage in one meaning for all providers, once it was sent. */
@@ -26,6 +28,8 @@ export interface Told extends AsyncDisposable {
   readonly verdict: Verdict | null;
   /** Why, where the verdict alone does not tell. */
   readonly reason: string | null;
+  /** By how much the reasoning exceeded its limit, or that of a shared budget, if it did. */
+  readonly exceeded: Exceeded | null;
   /** Stops pacing what is queued at present: it comes at once. */
   flush(): void;
   /** Ends the stream and closes its source; what is queued is dropped. Resolves within 100 ms. */
@@ -50,6 +54,10 @@ export class Known implements Told {
 
   get dialect(): Dialect | null {
     return this.#rewriter.isText ? null : this.#fields().dialect;
+  }
+
+  get model(): string | null {
+    return this.#fields().model;
   }
 
   get usage(): unknown {
@@ -78,6 +86,10 @@ export class Known implements Told {
 
   get reason(): string | null {
     return this.#fields().reason;
+  }
+
+  get exceeded(): Exceeded | null {
+    return this.#fields().exceeded;
   }
 
   flush(): void {

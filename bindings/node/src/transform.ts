@@ -75,7 +75,7 @@ export class DeclusterStream<T = Uint8Array> extends Known implements Pair<T, T>
   /** Throws `ConfigError` for an option that does not exist or is out of bounds. */
   constructor(options: Options = {}) {
     refuseNoObject(options, "options");
-    const { rewriter, flow } = start(undefined, "stream", options);
+    const { rewriter, flow } = start(undefined, { mode: "stream" }, options);
     super(rewriter, flow);
     const ends = pair<T, T>(flow as Flow<T>, lazyStream(flow, false));
     this.readable = ends.readable;

@@ -2,8 +2,10 @@
 
 import type { Readable } from "node:stream";
 import { type Answer, collectFrom } from "./answer.js";
+import { Budget } from "./budget.js";
 import { ConfigError } from "./errors.js";
 import { Flow, now } from "./flow.js";
+import { type Account, accountOf, type Ledger } from "./ledger.js";
 import type { Dialect } from "./names.js";
 import type { Event, Piece } from "./outputs.js";
 import { refuseNoObject } from "./parameters.js";
@@ -22,6 +24,10 @@ export interface Options extends Settings {
   framing?: Framing | undefined;
   /** Told from the data unless named. */
   dialect?: Dialect | undefined;
+  /** Limits the reasoning of all streams together that have the same one. */
+  budget?: Budget | undefined;
+  /** Where the stream is entered once it is over, in whatever way. */
+  ledger?: Ledger | Account | undefined;
 }
 
 /** An iterable of chunks or lines, parsed events, or pairs of a name and an event. */
@@ -45,9 +51,11 @@ export type AnySource = Response | ReadableStream | Readable | Items<unknown>;
  * `preset` or `profile` gives the parameters to begin with; single ones (`parameters()`) override it.
  *
  * Throws `ConfigError` for a parameter out of bounds, `TypeError` for what is no stream, and while it
- * is read the source's own error, `TooLarge` or another `ProviderError`, each after all text that had
- * arrived before it, and `ReasoningBudgetExceeded` beyond `maxReasoningTokens`. Where somebody
- * has aborted the source (the signal of its `fetch`), what is queued is dropped, as with `signal`.
+ * is read the source's own error, `TooLarge`, `Stalled` (after `maxSilence`) or another `ProviderError`,
+ * each after all text that had arrived before it, and `ReasoningBudgetExceeded` beyond
+ * `maxReasoningTokens` or `budget`; with `overBudget: "event"` the stream just ends then, and its
+ * `exceeded` says so. Where somebody has aborted the source (the signal of its `fetch`), what is queued
+ * is dropped, as with `signal`.
  */
 export function wrap(source: Response, options?: Options): Response & Told;
 export function wrap<T>(source: ReadableStream<T>, options?: Options): ReadableStream<T> & Told;
@@ -58,7 +66,7 @@ export function wrap(source: unknown, options: Options = {}): unknown {
   refuseNoObject(options, "options");
   if (isResponse(source)) return wrapResponse(source, options);
   const opened = open(source);
-  const { rewriter, flow } = start(opened, "stream", options);
+  const { rewriter, flow } = start(opened, { mode: "stream" }, options);
   switch (opened.kind) {
     case "web":
       return webStream(flow, new Known(rewriter, flow), opened.isBytes && !hasLines(options));
@@ -74,7 +82,8 @@ export function wrap(source: unknown, options: Options = {}): unknown {
 /**
  * The text as it is released, piece by piece: `String(piece)`, `piece.kind`, `piece.block`.
  *
- * With `events: true` everything that is not text comes in its place as an `Event`. Else as `wrap`.
+ * With `events: true` everything that is not text comes in its place as an `Event`, and with
+ * `overBudget: "event"` also `budget_exceeded` before the end. Else as `wrap`.
  */
 export function pieces(source: AnySource, options?: Options & { events?: false }): Stream<Piece>;
 export function pieces(
@@ -89,7 +98,7 @@ export function pieces(
   const { events, ...options } = given;
   const watch = new Watch("nothing of it is known", events === true);
   const mode = events ? "pieces+events" : "pieces";
-  const { rewriter, flow } = start(open(source), mode, options, watch);
+  const { rewriter, flow } = start(open(source), { mode, watch }, options);
   return new Stream(rewriter, flow as Flow<Piece | Event>);
 }
 
@@ -111,16 +120,19 @@ export function blocks(
 /**
  * Reads a stream to its end without pacing: for batch jobs.
  *
- * Of the parameters only these count: `maxEventBytes`, `maxReasoningTokens`, `thinkTags`,
+ * Of the parameters only these count: `maxEventBytes`, `maxReasoningTokens`, `overBudget`, `thinkTags`,
  * `startsInside`, `thinkReopens`, `thinkCopies`.
  *
- * Rejects with the source's own error, `TooLarge` or `ReasoningBudgetExceeded`, and then gives no
- * part of the answer: loop over `pieces` to have it.
+ * Rejects with the source's own error or `TooLarge`, and then gives no part of the answer: loop over
+ * `pieces` to have it. Beyond `maxReasoningTokens` or `budget` reading stops, and the error,
+ * `ReasoningBudgetExceeded`, has what had come (`error.answer`); with `overBudget: "event"` that is the
+ * answer, and its `exceeded` is set.
  */
 export async function collect(source: AnySource, options: Options = {}): Promise<Answer> {
   refuseNoObject(options, "options");
   const unpaced: Options = { ...options, ...UNPACED };
-  const { rewriter, flow } = start(open(source), "pieces+events", unpaced);
+  const how = { mode: "pieces+events", isCounted: false } as const;
+  const { rewriter, flow } = start(open(source), how, unpaced);
   return collectFrom(new Stream(rewriter, flow as Flow<Piece | Event>), rewriter);
 }
 
@@ -129,12 +141,13 @@ function wrapResponse(response: Response, options: Options): Response & Told {
   const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
   if (!response.ok || body === null || !STREAMS.has(type)) {
     // What cannot be is said also where nothing is to be done, and what is asked is answered.
-    const { rewriter, flow } = start(open([]), "stream", options);
+    const how = { mode: "stream", isCounted: false, isEntered: false } as const;
+    const { rewriter, flow } = start(open([]), how, options);
     void flow.close();
     return tell(response, new Known(rewriter, flow));
   }
   const opened = open(response);
-  const { rewriter, flow } = start(opened, "stream", options);
+  const { rewriter, flow } = start(opened, { mode: "stream" }, options);
   const known = new Known(rewriter, flow);
   const own = new Headers(headers);
   // Of the body as it was on the wire; it is not as long any more, nor compressed.
@@ -149,17 +162,31 @@ function wrapResponse(response: Response, options: Options): Response & Told {
   return tell(paced, known);
 }
 
+/** What a verb makes of a stream. */
+interface Verb {
+  mode: Mode;
+  /** Who warns of it; of what passes as it is, one that says that. */
+  watch?: Watch;
+  /** Whether it counts in `metrics()`. */
+  isCounted?: boolean;
+  /** Whether it is entered in a ledger. */
+  isEntered?: boolean;
+}
+
 /** The engine of a stream, and its flow. */
 export function start(
   opened: Opened | undefined,
-  mode: Mode,
+  { mode, watch, isCounted = true, isEntered = true }: Verb,
   options: Options,
-  watch = mode === "stream" ? new Watch("it passes as it is, unpaced", true) : undefined,
 ): { rewriter: Rewriter; flow: Flow<unknown> } {
-  const { signal, framing, dialect, ...settings } = options;
+  const { signal, framing, dialect, budget, ledger, ...settings } = options;
   if (signal != null && typeof signal.addEventListener !== "function") {
     throw new TypeError("signal is an AbortSignal");
   }
+  if (budget != null && !(budget instanceof Budget)) {
+    throw new TypeError(`budget is a ${typeof budget}: give a Budget`);
+  }
+  const account = accountOf(ledger);
   for (const name of ["rate", "burst"] as const) {
     if (settings[name] != null && settings.pace !== "fixed") {
       throw new ConfigError(`${name} is for pace: "fixed"; a limit for any pace is maxRate`);
@@ -167,8 +194,17 @@ export function start(
   }
   const isBytes = opened !== undefined && "isBytes" in opened && opened.isBytes;
   const framed = framing ?? (isBytes ? "bytes" : undefined);
-  const how = { mode, framing: framed, dialect: dialect ?? undefined, settings, watch };
-  const rewriter = new Rewriter(now(), how);
+  const passes = mode === "stream" ? new Watch("it passes as it is, unpaced", true) : undefined;
+  const rewriter = new Rewriter(now(), {
+    mode,
+    framing: framed,
+    dialect: dialect ?? undefined,
+    settings,
+    watch: watch ?? passes,
+    budget: budget ?? undefined,
+    account: isEntered ? account : undefined,
+    isCounted,
+  });
   const source: Source | undefined = opened?.source;
   return { rewriter, flow: new Flow<unknown>(rewriter, source, signal ?? undefined) };
 }
@@ -186,6 +222,7 @@ const UNPACED = {
   burst: undefined,
   segment: "semantic",
   maxChoices: 4096,
+  maxSilence: undefined,
 } as const;
 
 /** Content types of streams that are told apart line by line. */

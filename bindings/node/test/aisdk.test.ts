@@ -25,7 +25,8 @@ const CUT = { pace: "off", unit: "word" } as const;
 
 type Stream = Awaited<ReturnType<MockLanguageModelV3["doStream"]>>["stream"];
 type ModelPart = Stream extends ReadableStream<infer P> ? P : never;
-type Transform = ReturnType<typeof smoothStream>;
+// biome-ignore lint/suspicious/noExplicitAny: the AI SDK takes transforms of any parts.
+type Transform = (options?: any) => TransformStream<any, any>;
 type Transforms = Transform | Transform[] | undefined;
 
 const USAGE = {

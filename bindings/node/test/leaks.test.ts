@@ -39,7 +39,7 @@ test("a leak would be seen: streams that are kept and not closed exceed the boun
   assert.ok(handles >= 3_000);
 });
 
-test("streams, engines and segmenters that nobody holds are closed, and so are their sources", async () => {
+test("streams, engines, segmenters, budgets and ledgers that nobody holds are closed, and so are sources", async () => {
   const { before, handles, left } = await run<{ before: number; handles: number; left: string[] }>(
     "abandoned",
   );

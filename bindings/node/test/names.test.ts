@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { TOKENS, TOKENS_SIZE } from "../src/fields.js";
+import { TEXT_MAX } from "../src/metrics.js";
 import * as names from "../src/names.js";
 import { AT, FUNCTIONS, OUTPUT_SIZE } from "../src/native.js";
 import { camel } from "../src/parameters.js";
@@ -65,7 +67,11 @@ const RETURNS: Record<string, string> = {
 
 /** How a parameter is to be passed; text is a pointer with a length, or else ends with a NUL. */
 function passed(type: string, next: string | undefined): string {
-  if (/^(const )?struct decluster_(config|engine|rewriter|segmenter) \*$/.test(type)) {
+  if (
+    /^(const )?struct decluster_(config|engine|rewriter|segmenter|budget|totals|ledger|body) \*$/.test(
+      type,
+    )
+  ) {
     return "uint64_t";
   }
   if (type === "const char *") return next?.endsWith("length") ? "void *" : "str";
@@ -99,11 +105,16 @@ test("the fields of an output stand where the header says", () => {
 
 test("the counters are read in the order of the header", () => {
   const { fields, size } = layout("stats");
-  const read = readStats((_, words, bytes) => {
+  const fill = (words: BigUint64Array, bytes: number) => {
     assert.equal(bytes, size);
     for (const at of words.keys()) words[at] = BigInt(at + 1) * 1_000_000n;
     return names.STATUS.OK;
-  }, 1);
+  };
+  const { clusters: _, ...read } = readStats(
+    (_, words, bytes) => fill(words, bytes),
+    (_, __, words, bytes) => fill(words, bytes),
+    1,
+  );
   const wanted = [...fields]
     .filter(([name]) => name !== "reserved_words")
     .map(([name, byte]) => {
@@ -111,6 +122,52 @@ test("the counters are read in the order of the header", () => {
       return name.endsWith("_ns") ? [camel(name.slice(0, -3)), value / 1e6] : [camel(name), value];
     });
   assert.deepEqual(read, Object.fromEntries(wanted));
+});
+
+test("how clustered a stream is, is read in the order of the header", () => {
+  const { fields, size } = layout("clusters");
+  /** What the library says on one side, by the names of the fields. */
+  const side = (stage: number) =>
+    new Map([...fields].map(([name, byte]) => [name, (stage + 1) * (byte / 8 + 1) * 1000]));
+  const { before, after } = readStats(
+    () => names.STATUS.OK,
+    (_, stage, words, bytes) => {
+      assert.equal(bytes, size);
+      for (const [at, value] of [...side(stage).values()].entries()) words[at] = BigInt(value);
+      return names.STATUS.OK;
+    },
+    1,
+  ).clusters;
+  for (const [stage, found] of [before, after].entries()) {
+    const of = (name: string) => side(stage).get(name)!;
+    const spread = (name: string, unit: string, count: number) => ({
+      p50: of(`${name}_p50${unit}`),
+      p95: of(`${name}_p95${unit}`),
+      max: of(`${name}_max${unit}`),
+      mean: of(`${name}_sum${unit}`) / count,
+    });
+    assert.deepEqual(found, {
+      events: of("events"),
+      eventsPerHour: of("events_per_hour") / 1e3,
+      groups: of("groups"),
+      tokens: of("tokens"),
+      seconds: of("watched_ns") / 1e9,
+      size: spread("size", "", of("groups")),
+      gap: { p50: null, p95: null, max: null, mean: null },
+    });
+  }
+});
+
+test("tokens are written in the order of the header", () => {
+  const { fields, size } = layout("tokens");
+  const named = [...fields.keys()].filter((name) => name !== "reserved_words");
+  assert.deepEqual(TOKENS, named.map(camel));
+  assert.equal(size, TOKENS_SIZE);
+});
+
+test("the text of the sums has room", () => {
+  const room = header.match(/#define DECLUSTER_TOTALS_TEXT_MAX (\d+)/)![1];
+  assert.equal(TEXT_MAX, Number(room));
 });
 
 test("the version of the binary interface is that of the header", () => {
@@ -133,6 +190,7 @@ test("statuses and outputs have the numbers of the header", () => {
 test("framings, modes and ways to cancel are those of the header", () => {
   assert.deepEqual(new Map(Object.entries(names.FRAMING)), numbers("framing"));
   assert.deepEqual(new Map(Object.entries(names.MODE)), numbers("mode"));
+  assert.deepEqual(new Map(Object.entries(names.STAGE)), numbers("stage"));
   const ways = Object.entries(names.CANCEL).map(([name, number]) => [name.toUpperCase(), number]);
   assert.deepEqual(ways, [...numbers("cancel")]);
 });

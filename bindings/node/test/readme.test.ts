@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -95,7 +97,7 @@ test("pieces of output are written as they come", async (context) => {
 });
 
 test("collect gives the answer, what it cost, and how it ended", async () => {
-  const { printed } = await run(one(own, "collect(response)"));
+  const { printed } = await run(one(own, "await collect(response)"));
   assert.deepEqual(printed, [[HOW, null, "complete"]]);
 });
 
@@ -107,6 +109,30 @@ test("a budget lets what is within it through, and says what was used", async ()
   });
   assert.ok(items.every((piece) => (piece as decluster.Piece).kind === "reasoning"));
   assert.match(String(printed[0]), /^gave up: about 8\d+ tokens, the limit is 8192$/);
+});
+
+test("a shared budget says what is left of it", async () => {
+  const { printed } = await run(one(own, "new Budget("));
+  const [[output, used, remaining]] = printed as [[string, number, number]];
+  assert.equal(output, HOW);
+  assert.ok(used > 15 && used < 30, `${used} tokens`);
+  assert.equal(remaining, 20_000 - used);
+});
+
+test("the sums are served as Prometheus reads them", async () => {
+  await run(one(own, "response.end(metrics())"), ANSWER, async ({ server }) => {
+    const metrics = server as Server;
+    await new Promise<void>((resolve) => metrics.listen(0, "127.0.0.1", resolve));
+    const answer = await fetch(`http://127.0.0.1:${(metrics.address() as AddressInfo).port}`);
+    assert.match(answer.headers.get("content-type")!, /^text\/plain; version=0\.0\.4;/);
+    assert.match(await answer.text(), /^decluster_streams_total\{verdict="complete"\} [1-9]/m);
+    await new Promise((resolve) => metrics.close(resolve));
+  });
+});
+
+test("a ledger says what it cost", async () => {
+  const { printed } = await run(one(own, "new Ledger("));
+  assert.deepEqual(printed, [["0.0024", 2, "mail"]]);
 });
 
 test("a signal for the request is one for the pieces, too", async () => {
@@ -142,7 +168,7 @@ test("the engine gives what is due on a clock of one's own", async () => {
 });
 
 test("every block is run here", () => {
-  assert.deepEqual([own.length, root.length], [13, 3]);
+  assert.deepEqual([own.length, root.length], [16, 3]);
 });
 
 test("the parameters and their defaults are those that there are", () => {

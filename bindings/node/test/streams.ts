@@ -203,7 +203,7 @@ export class Server implements AsyncDisposable {
   }
 }
 
-const KINDS = ["config", "engine", "rewriter", "segmenter"] as const;
+const KINDS = ["config", "engine", "rewriter", "segmenter", "budget", "ledger", "body"] as const;
 
 /** Counts the handles of the library that are made from now on and not freed. */
 export function countHandles(): () => number {

@@ -201,14 +201,14 @@ impl Counting {
             meter.arrive(own, text.tokens);
             weight = Some(weight.unwrap_or(0_u64).saturating_add(own));
         }
-        if let Some(count) = answer.reasoning_tokens.filter(|_| reading.reports) {
-            meter.report(count, answer.has_stopped());
-        }
         if let Some(weight) = weight
             && let Err(refused) = meter.leave_weight(weight)
         {
             reading.texts.retain(|text| !reasons(text));
             return Some(refused);
+        }
+        if let Some(count) = answer.reasoning_tokens.filter(|_| reading.reports) {
+            meter.report(count, answer.has_stopped());
         }
         meter.reach_mark()
     }

@@ -480,7 +480,7 @@ impl Rewriter {
     fn next_step(&mut self, now: Nanos) -> Step {
         loop {
             if self.excess.found.is_none()
-                && let Some(exceeded) = self.meter.exceeded()
+                && let Some(exceeded) = self.meter.ended()
             {
                 self.exceed(exceeded);
             }
@@ -654,6 +654,7 @@ impl Rewriter {
             if over {
                 self.engine.admit_mark(now, OVER, true);
             }
+            self.meter.end_event();
             hurry |= (over || met.reasons) && self.meter.is_too_much();
         }
         if hurry {

@@ -2,9 +2,11 @@
 
 import { Readable } from "node:stream";
 import {
+  Budget,
   blocks,
   DeclusterStream,
   Engine,
+  Ledger,
   pieces,
   Segmenter,
   smoothStream,
@@ -74,6 +76,8 @@ for (const [name, abandon] of Object.entries(cases)) {
 const engines = () => {
   new Engine().push(7n, "output", TEXTS.join(""));
   new Segmenter().push(TEXTS.join(""));
+  new Ledger().add(null);
+  pieces([], { budget: new Budget(5) });
   wrap([event("a")]);
 };
 engines();

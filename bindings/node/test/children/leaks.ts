@@ -7,7 +7,16 @@
 
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
-import { DeclusterStream, Engine, pieces, Segmenter, smoothStream, wrap } from "../../src/index.js";
+import {
+  Budget,
+  DeclusterStream,
+  Engine,
+  Ledger,
+  pieces,
+  Segmenter,
+  smoothStream,
+  wrap,
+} from "../../src/index.js";
 import { bytes, countHandles, DONE, settle, sse, words } from "../streams.js";
 
 const leaks = process.argv[2] === "leak";
@@ -72,6 +81,11 @@ const ends: (() => Promise<unknown>)[] = [
     const parts = words(20).map((text) => ({ type: "text-delta", id: "0", text }));
     for await (const _ of ReadableStream.from(parts).pipeThrough(smoothStream(fast)()));
     return undefined;
+  },
+  async () => {
+    const stream = wrap(source(), { ...fast, budget: new Budget(500), ledger: new Ledger() });
+    for await (const _ of stream);
+    return stream;
   },
   // Broken off.
   async () => {

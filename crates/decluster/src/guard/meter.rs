@@ -2,7 +2,8 @@
 //!
 //! Text is estimated as it arrives. What the provider counts is laid over that: a list of points says which count holds
 //! at which estimate. Between two points the estimate is scaled in proportion, beyond the last it is taken as it is. So
-//! what has left can be read in the provider's tokens, although the provider counts what it has sent.
+//! what has left can be read in the provider's tokens, although the provider counts what it has sent. Where the count
+//! rose without text, two points are at one estimate: what was counted there belongs behind the text before it.
 
 use super::budget::{Budget, CountSource, ReasoningBudgetExceeded};
 use crate::segment::{Cutter, SegmentConfig};
@@ -19,7 +20,7 @@ pub(crate) struct Meter {
     /// What has arrived and what has left, in sixteenths of a token, as estimated.
     arrived: u64,
     left: u64,
-    /// The first point is at what has left or before, the others behind it. Neither number ever falls from one to the next.
+    /// The first point is at what has left or before it. Neither number ever falls from one to the next.
     points: VecDeque<Point>,
     /// What the attempts before this one came to.
     before: u64,
@@ -30,6 +31,11 @@ pub(crate) struct Meter {
     /// The provider has counted something beside a text.
     given: bool,
     source: CountSource,
+    /// The piece that left last has exceeded the limit.
+    was_last: bool,
+    /// More has arrived than the limit allows. No later report frees it: what becomes of a stream must not depend on how
+    /// fast it leaves.
+    spent: bool,
     /// A report has brought the shared budget over its limit.
     shared_over: bool,
     /// What had arrived where a mark was put behind a report that was too much.
@@ -57,6 +63,8 @@ impl Meter {
             last: None,
             given: false,
             source: CountSource::Estimate,
+            was_last: false,
+            spent: false,
             shared_over: false,
             mark: None,
         }
@@ -97,8 +105,11 @@ impl Meter {
         }
         self.reported = Some(count);
         let total = self.before.saturating_add(count);
+        self.last = last.then_some(total).or(self.last);
+        if self.spent {
+            return false;
+        }
         if last {
-            self.last = Some(total);
             // It may free what waits; more than was thought is told once everything is out.
             if total < self.counted(self.arrived) {
                 self.put(total);
@@ -123,6 +134,11 @@ impl Meter {
         self.wants_mark()
     }
 
+    /// All of an event is taken in, text and report.
+    pub(crate) fn end_event(&mut self) {
+        self.spent |= self.limit > 0 && self.counted(self.arrived) > self.limit;
+    }
+
     /// Whether more has arrived than may leave: then nothing of it should wait.
     pub(crate) fn is_too_much(&self) -> bool {
         let arrived = self.counted(self.arrived);
@@ -138,13 +154,16 @@ impl Meter {
             && self.shared.as_ref().is_some_and(|b| b.used() >= b.limit())
     }
 
-    /// A piece of so many tokens leaves, unless the shared budget refuses it.
+    /// A piece of so many tokens leaves, unless what has left is too much already, or the shared budget refuses it.
     pub(crate) fn leave(&mut self, tokens: u32) -> Result<(), ReasoningBudgetExceeded> {
         self.leave_weight(u64::from(tokens).saturating_mul(TOKEN))
     }
 
     /// The same in sixteenths.
     pub(crate) fn leave_weight(&mut self, weight: u64) -> Result<(), ReasoningBudgetExceeded> {
+        if let Some(exceeded) = self.exceeded() {
+            return Err(exceeded);
+        }
         let left = self.left.saturating_add(weight);
         let counted = self.counted(left);
         if let Some(budget) = &self.shared {
@@ -154,12 +173,22 @@ impl Meter {
             self.charged = self.charged.max(counted);
         }
         self.move_to(left);
+        self.was_last = self.exceeded().is_some();
         Ok(())
     }
 
-    /// Whether what has left is more than this stream may give out.
-    pub(crate) fn exceeded(&self) -> Option<ReasoningBudgetExceeded> {
-        let used = self.counted(self.left);
+    /// Whether the piece that left last was the last that may. A report alone does not end a stream before what came with it
+    /// has left: that is for the mark.
+    pub(crate) fn ended(&self) -> Option<ReasoningBudgetExceeded> {
+        self.exceeded().filter(|_| self.was_last)
+    }
+
+    /// Whether the text that has left is more than this stream may give out.
+    fn exceeded(&self) -> Option<ReasoningBudgetExceeded> {
+        self.over(self.counted_before(self.left))
+    }
+
+    fn over(&self, used: u64) -> Option<ReasoningBudgetExceeded> {
         let Self { limit, source, .. } = *self;
         let exceeded = ReasoningBudgetExceeded { used, limit, source, shared: false };
         (limit > 0 && used > limit).then_some(exceeded)
@@ -172,7 +201,8 @@ impl Meter {
         self.correct();
         let shared = self.shared.as_ref().filter(|b| self.shared_over && b.used() > b.limit());
         self.shared_over = false;
-        self.exceeded().or_else(|| shared.map(|b| shared_exceeded(b, self.source)))
+        self.over(self.counted(self.left))
+            .or_else(|| shared.map(|b| shared_exceeded(b, self.source)))
     }
 
     /// Everything is out: whether the final usage is more than was allowed. Says it once.
@@ -211,6 +241,12 @@ impl Meter {
         from.counted.saturating_add(u64::try_from(share).unwrap_or(u64::MAX))
     }
 
+    /// The same without what was counted behind that place.
+    fn counted_before(&self, estimated: u64) -> u64 {
+        let at = self.points.iter().find(|point| point.estimated == estimated);
+        at.map_or_else(|| self.counted(estimated), |point| point.counted)
+    }
+
     /// What has arrived comes to this. What came before cannot come to more.
     fn put(&mut self, counted: u64) {
         for point in &mut self.points {
@@ -221,15 +257,18 @@ impl Meter {
             // Coarser, but bounded.
             self.points.pop_back();
         }
+        let here = self.points.iter().rev().take_while(|p| p.estimated == estimated).count();
         match self.points.back_mut() {
-            Some(last) if last.estimated == estimated => last.counted = counted,
+            Some(last) if here > 1 || here == 1 && last.counted == counted => {
+                last.counted = counted;
+            }
             _ => self.points.push_back(Point { estimated, counted }),
         }
     }
 
     fn move_to(&mut self, left: u64) {
         self.left = left;
-        while self.points.get(1).is_some_and(|next| next.estimated <= left) {
+        while self.points.get(1).is_some_and(|next| next.estimated < left) {
             self.points.pop_front();
         }
     }
@@ -305,11 +344,11 @@ mod tests {
         meter.arrive(20 * TOKEN, None);
         assert!(meter.is_too_much());
         meter.leave(10).unwrap();
-        assert_eq!(meter.exceeded(), None);
+        assert_eq!(meter.ended(), None);
         meter.leave(1).unwrap();
         let source = CountSource::Estimate;
         let exceeded = ReasoningBudgetExceeded { used: 11, limit: 10, source, shared: false };
-        assert_eq!(meter.exceeded(), Some(exceeded));
+        assert_eq!(meter.ended(), Some(exceeded));
     }
 
     #[test]
@@ -325,7 +364,17 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_report_frees_what_waits() {
+    fn a_report_behind_the_event_that_was_too_much_frees_nothing() {
+        let mut meter = meter(50);
+        meter.arrive(100 * TOKEN, None);
+        meter.end_event();
+        assert!(!meter.report(40, false));
+        meter.leave(51).unwrap();
+        assert_eq!(meter.ended().map(|exceeded| exceeded.used), Some(51));
+    }
+
+    #[test]
+    fn a_lower_report_frees_what_came_with_it() {
         let mut meter = meter(50);
         meter.arrive(100 * TOKEN, None);
         meter.leave(45).unwrap();
@@ -333,7 +382,7 @@ mod tests {
         meter.report(40, false);
         assert!(!meter.is_too_much());
         meter.leave(55).unwrap();
-        assert_eq!((meter.counted(meter.left), meter.exceeded()), (40, None));
+        assert_eq!((meter.counted(meter.left), meter.ended()), (40, None));
     }
 
     #[test]
@@ -344,7 +393,7 @@ mod tests {
         meter.report(60, false);
         meter.report(60, true);
         meter.leave(10).unwrap();
-        assert_eq!((meter.exceeded(), meter.settle()), (None, None));
+        assert_eq!((meter.ended(), meter.settle()), (None, None));
         assert_eq!(meter.counted(meter.left), 60);
     }
 
@@ -362,7 +411,7 @@ mod tests {
     fn a_final_report_is_told_once_everything_is_out() {
         let mut meter = meter(100);
         assert!(!meter.report(500, true));
-        assert_eq!(meter.exceeded(), None);
+        assert_eq!(meter.ended(), None);
         let (source, shared) = (CountSource::Usage, false);
         let exceeded = ReasoningBudgetExceeded { used: 500, limit: 100, source, shared };
         assert_eq!(meter.settle(), Some(exceeded));
@@ -402,8 +451,8 @@ mod tests {
         meter.report(u64::MAX, false);
         meter.leave(u32::MAX).unwrap();
         meter.arrive(u64::MAX, None);
-        assert!(meter.leave_weight(u64::MAX).is_ok());
-        assert!(meter.exceeded().is_some());
+        assert!(meter.leave_weight(u64::MAX).is_err());
+        assert!(meter.ended().is_some());
     }
 
     #[test]
