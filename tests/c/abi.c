@@ -25,6 +25,9 @@
     X(DECLUSTER_ERROR_PANIC, -16)                     \
     X(DECLUSTER_ERROR_POISONED, -17)                  \
     X(DECLUSTER_ERROR_STALLED, -18)                   \
+    X(DECLUSTER_ERROR_OUT_OF_TURN, -19)               \
+    X(DECLUSTER_ERROR_UNREADABLE, -20)                \
+    X(DECLUSTER_ERROR_LEDGER_FULL, -21)               \
     X(DECLUSTER_MEASURE_NANOSECONDS, 0)               \
     X(DECLUSTER_MEASURE_TOKENS, 1)                    \
     X(DECLUSTER_MEASURE_TOKENS_PER_SECOND, 2)         \
@@ -59,6 +62,8 @@
     X(DECLUSTER_VERDICT_COMPLETE, 1)                  \
     X(DECLUSTER_VERDICT_FAILED, 2)                    \
     X(DECLUSTER_VERDICT_TRUNCATED, 3)                 \
+    X(DECLUSTER_STAGE_BEFORE, 0)                      \
+    X(DECLUSTER_STAGE_AFTER, 1)                       \
     X(DECLUSTER_CANCEL_FLUSH, 0)                      \
     X(DECLUSTER_CANCEL_DROP, 1)                       \
     X(DECLUSTER_DIALECT_UNKNOWN, 0)                   \
@@ -167,52 +172,67 @@
     X(OVER_BUDGET, event, 1)
 
 /* Struct, field, the byte where it stands, its size: everywhere. */
-#define FIELDS(X)                                \
-    X(decluster_output, type, 0, 4)              \
-    X(decluster_output, wants_input, 4, 4)       \
-    X(decluster_output, kind, 8, 4)              \
-    X(decluster_output, index, 12, 4)            \
-    X(decluster_output, part, 16, 4)             \
-    X(decluster_output, boundary, 20, 4)         \
-    X(decluster_output, ends_block, 24, 4)       \
-    X(decluster_output, tokens, 28, 4)           \
-    X(decluster_output, seq, 32, 8)              \
-    X(decluster_output, block, 40, 8)            \
-    X(decluster_output, origin, 48, 8)           \
-    X(decluster_output, arrived_ns, 56, 8)       \
-    X(decluster_output, at_ns, 64, 8)            \
-    X(decluster_output, number, 72, 8)           \
-    X(decluster_output, done, 80, 8)             \
-    X(decluster_output, retry_ms, 88, 8)         \
-    X(decluster_output, changed, 96, 4)          \
-    X(decluster_output, terminated, 100, 4)      \
-    X(decluster_output, verdict, 104, 4)         \
-    X(decluster_output, reserved, 108, 4)        \
-    X(decluster_stats, deltas, 0, 8)             \
-    X(decluster_stats, pieces, 8, 8)             \
-    X(decluster_stats, blocks, 16, 8)            \
-    X(decluster_stats, cuts, 24, 8)              \
-    X(decluster_stats, hurried, 32, 8)           \
-    X(decluster_stats, tokens_in, 40, 8)         \
-    X(decluster_stats, tokens_out, 48, 8)        \
-    X(decluster_stats, bytes_in, 56, 8)          \
-    X(decluster_stats, bytes_out, 64, 8)         \
-    X(decluster_stats, queued_bytes, 72, 8)      \
-    X(decluster_stats, max_delay_ns, 80, 8)      \
-    X(decluster_stats, rate, 88, 8)              \
-    X(decluster_stats, reserved_words, 96, 32)   \
-    X(decluster_tokens, input, 0, 8)             \
-    X(decluster_tokens, cached_input, 8, 8)      \
-    X(decluster_tokens, cache_write, 16, 8)      \
-    X(decluster_tokens, output, 24, 8)           \
-    X(decluster_tokens, reasoning, 32, 8)        \
-    X(decluster_tokens, visible, 40, 8)          \
-    X(decluster_tokens, cost_picodollars, 48, 8) \
-    X(decluster_tokens, reserved_words, 56, 24)  \
-    X(decluster_parameter_info, min, 0, 8)       \
-    X(decluster_parameter_info, max, 8, 8)       \
-    X(decluster_parameter_info, initial, 16, 8)  \
-    X(decluster_parameter_info, measure, 24, 4)  \
+#define FIELDS(X)                                  \
+    X(decluster_output, type, 0, 4)                \
+    X(decluster_output, wants_input, 4, 4)         \
+    X(decluster_output, kind, 8, 4)                \
+    X(decluster_output, index, 12, 4)              \
+    X(decluster_output, part, 16, 4)               \
+    X(decluster_output, boundary, 20, 4)           \
+    X(decluster_output, ends_block, 24, 4)         \
+    X(decluster_output, tokens, 28, 4)             \
+    X(decluster_output, seq, 32, 8)                \
+    X(decluster_output, block, 40, 8)              \
+    X(decluster_output, origin, 48, 8)             \
+    X(decluster_output, arrived_ns, 56, 8)         \
+    X(decluster_output, at_ns, 64, 8)              \
+    X(decluster_output, number, 72, 8)             \
+    X(decluster_output, done, 80, 8)               \
+    X(decluster_output, retry_ms, 88, 8)           \
+    X(decluster_output, changed, 96, 4)            \
+    X(decluster_output, terminated, 100, 4)        \
+    X(decluster_output, verdict, 104, 4)           \
+    X(decluster_output, reserved, 108, 4)          \
+    X(decluster_stats, deltas, 0, 8)               \
+    X(decluster_stats, pieces, 8, 8)               \
+    X(decluster_stats, blocks, 16, 8)              \
+    X(decluster_stats, cuts, 24, 8)                \
+    X(decluster_stats, hurried, 32, 8)             \
+    X(decluster_stats, tokens_in, 40, 8)           \
+    X(decluster_stats, tokens_out, 48, 8)          \
+    X(decluster_stats, bytes_in, 56, 8)            \
+    X(decluster_stats, bytes_out, 64, 8)           \
+    X(decluster_stats, queued_bytes, 72, 8)        \
+    X(decluster_stats, max_delay_ns, 80, 8)        \
+    X(decluster_stats, rate, 88, 8)                \
+    X(decluster_stats, reserved_words, 96, 32)     \
+    X(decluster_tokens, input, 0, 8)               \
+    X(decluster_tokens, cached_input, 8, 8)        \
+    X(decluster_tokens, cache_write, 16, 8)        \
+    X(decluster_tokens, output, 24, 8)             \
+    X(decluster_tokens, reasoning, 32, 8)          \
+    X(decluster_tokens, visible, 40, 8)            \
+    X(decluster_tokens, cost_picodollars, 48, 8)   \
+    X(decluster_tokens, reserved_words, 56, 24)    \
+    X(decluster_clusters, events, 0, 8)            \
+    X(decluster_clusters, events_per_hour, 8, 8)   \
+    X(decluster_clusters, groups, 16, 8)           \
+    X(decluster_clusters, tokens, 24, 8)           \
+    X(decluster_clusters, streams, 32, 8)          \
+    X(decluster_clusters, watched_ns, 40, 8)       \
+    X(decluster_clusters, size_p50, 48, 8)         \
+    X(decluster_clusters, size_p95, 56, 8)         \
+    X(decluster_clusters, size_max, 64, 8)         \
+    X(decluster_clusters, size_sum, 72, 8)         \
+    X(decluster_clusters, gap_p50_ms, 80, 8)       \
+    X(decluster_clusters, gap_p95_ms, 88, 8)       \
+    X(decluster_clusters, gap_max_ms, 96, 8)       \
+    X(decluster_clusters, gap_sum_ms, 104, 8)      \
+    X(decluster_clusters, reserved_words, 112, 16) \
+    X(decluster_parameter_info, min, 0, 8)         \
+    X(decluster_parameter_info, max, 8, 8)         \
+    X(decluster_parameter_info, initial, 16, 8)    \
+    X(decluster_parameter_info, measure, 24, 4)    \
     X(decluster_parameter_info, reserved, 28, 4)
 
 /* The same, where pointers and sizes have 64 bits. */
@@ -229,22 +249,24 @@
     X(decluster_parameter_info, reserved_words, 48, 16)
 
 /* The enums, by the names without `enum`. */
-#define ENUMS(X)                                             \
-    X(decluster_status, DECLUSTER_ERROR_STALLED)             \
-    X(decluster_measure, DECLUSTER_MEASURE_SWITCH)           \
-    X(decluster_output_type, DECLUSTER_OUTPUT_BUDGET_EXCEEDED) \
-    X(decluster_kind, DECLUSTER_KIND_OUTPUT)                 \
-    X(decluster_boundary, DECLUSTER_BOUNDARY_GRAPHEME)       \
-    X(decluster_verdict, DECLUSTER_VERDICT_TRUNCATED)        \
-    X(decluster_cancel, DECLUSTER_CANCEL_DROP)               \
-    X(decluster_dialect, DECLUSTER_DIALECT_INCIDENT)         \
-    X(decluster_mode, DECLUSTER_MODE_PIECES_AND_EVENTS)      \
-    X(decluster_framing, DECLUSTER_FRAMING_BYTES)            \
-    X(decluster_parameter, DECLUSTER_PARAMETER_THINK_COPIES) \
-    X(decluster_unit, DECLUSTER_UNIT_WHOLE)                  \
-    X(decluster_pace, DECLUSTER_PACE_OFF)                    \
-    X(decluster_segment, DECLUSTER_SEGMENT_SENTENCES)        \
-    X(decluster_think_tags, DECLUSTER_THINK_TAGS_OFF)
+#define ENUMS(X)                                                  \
+    X(decluster_status, DECLUSTER_ERROR_LEDGER_FULL)              \
+    X(decluster_measure, DECLUSTER_MEASURE_SWITCH)                \
+    X(decluster_output_type, DECLUSTER_OUTPUT_BUDGET_EXCEEDED)    \
+    X(decluster_kind, DECLUSTER_KIND_OUTPUT)                      \
+    X(decluster_boundary, DECLUSTER_BOUNDARY_GRAPHEME)            \
+    X(decluster_verdict, DECLUSTER_VERDICT_TRUNCATED)             \
+    X(decluster_stage, DECLUSTER_STAGE_AFTER)                     \
+    X(decluster_cancel, DECLUSTER_CANCEL_DROP)                    \
+    X(decluster_dialect, DECLUSTER_DIALECT_INCIDENT)              \
+    X(decluster_mode, DECLUSTER_MODE_PIECES_AND_EVENTS)           \
+    X(decluster_framing, DECLUSTER_FRAMING_BYTES)                 \
+    X(decluster_parameter, DECLUSTER_PARAMETER_CLUSTER_GROUP_GAP) \
+    X(decluster_unit, DECLUSTER_UNIT_WHOLE)                       \
+    X(decluster_pace, DECLUSTER_PACE_OFF)                         \
+    X(decluster_segment, DECLUSTER_SEGMENT_SENTENCES)             \
+    X(decluster_think_tags, DECLUSTER_THINK_TAGS_OFF)             \
+    X(decluster_over_budget, DECLUSTER_OVER_BUDGET_EVENT)
 
 /* What can be known at compile time does not compile otherwise. */
 #define FIXED(name, holds) typedef char name##_is_fixed[(holds) ? 1 : -1];
@@ -263,6 +285,8 @@ PARAMETERS(FIXED_PARAMETER)
 FIELDS(FIXED_FIELD)
 FIXED(stats_size, sizeof(decluster_stats) == 128)
 FIXED(tokens_size, sizeof(decluster_tokens) == 80)
+FIXED(clusters_size, sizeof(decluster_clusters) == 128)
+FIXED(totals_text_max, DECLUSTER_TOTALS_TEXT_MAX == 32768)
 FIXED(abi_version, DECLUSTER_ABI_VERSION == 0)
 #if UINTPTR_MAX == 0xffffffffffffffffu
 WIDE_FIELDS(FIXED_FIELD)
@@ -303,7 +327,7 @@ static void the_library_has_the_header_s_version(void) {
 
 static void every_status_has_a_text_of_its_own(void) {
     int32_t status, other;
-    for (status = 0; status >= DECLUSTER_ERROR_STALLED; status--) {
+    for (status = 0; status >= DECLUSTER_ERROR_LEDGER_FULL; status--) {
         CHECK(strlen(decluster_status_text(status)) > 3);
         for (other = 0; other > status; other--) {
             CHECK(strcmp(decluster_status_text(status), decluster_status_text(other)) != 0);
@@ -311,7 +335,7 @@ static void every_status_has_a_text_of_its_own(void) {
     }
     SAME_TEXT(decluster_status_text(1), strlen(decluster_status_text(1)),
               "no status of this library");
-    CHECK(strcmp(decluster_status_text(-19), decluster_status_text(1)) == 0);
+    CHECK(strcmp(decluster_status_text(-22), decluster_status_text(1)) == 0);
     CHECK(strcmp(decluster_status_text(INT32_MIN), decluster_status_text(1)) == 0);
 }
 
@@ -320,7 +344,8 @@ static void faults_are_what_a_stream_is_to_blame_for(void) {
     for (status = -30; status <= 10; status++) {
         SAME(decluster_status_is_fault(status),
              status == DECLUSTER_ERROR_TOO_LARGE || status == DECLUSTER_ERROR_TOO_MANY_CHOICES ||
-                 status == DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED);
+                 status == DECLUSTER_ERROR_REASONING_BUDGET_EXCEEDED ||
+                 status == DECLUSTER_ERROR_STALLED);
     }
     SAME(decluster_status_is_fault(INT32_MIN), 0);
     SAME(decluster_status_is_fault(INT32_MAX), 0);
@@ -388,7 +413,7 @@ static void check_choice(uint32_t parameter, const char *name, uint64_t number) 
     if (CHECK(found != NULL)) SAME_TEXT(found, strlen(found), name);
     SAME(decluster_parameter_describe(parameter, &info, sizeof info), 0);
     SAME(decluster_config_new(&config), 0);
-    SAME(decluster_config_set(config, parameter, (number + 1) % 3), 0);
+    SAME(decluster_config_set(config, parameter, (number + 1) % (info.max + 1)), 0);
     SAME(decluster_config_set_text(config, info.name, name), 0);
     SAME(decluster_config_get(config, parameter, &value), 0);
     SAME(value, number);

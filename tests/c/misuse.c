@@ -18,6 +18,7 @@
 static decluster_output untouched, out;
 static decluster_stats untouched_stats, stats;
 static decluster_tokens untouched_tokens, tokens;
+static decluster_clusters untouched_clusters, clusters;
 static const char *untouched_pointer, *pointer;
 static size_t untouched_length, length;
 static uint64_t untouched_value, value;
@@ -29,6 +30,8 @@ static void fill(void) {
     memset(&stats, 0xa5, sizeof stats);
     memset(&untouched_tokens, 0xa5, sizeof untouched_tokens);
     memset(&tokens, 0xa5, sizeof tokens);
+    memset(&untouched_clusters, 0xa5, sizeof untouched_clusters);
+    memset(&clusters, 0xa5, sizeof clusters);
     untouched_pointer = pointer = "nothing";
     untouched_length = length = 77;
     untouched_value = value = 77;
@@ -38,6 +41,7 @@ static void check_untouched(void) {
     CHECK(memcmp(&out, &untouched, sizeof out) == 0);
     CHECK(memcmp(&stats, &untouched_stats, sizeof stats) == 0);
     CHECK(memcmp(&tokens, &untouched_tokens, sizeof tokens) == 0);
+    CHECK(memcmp(&clusters, &untouched_clusters, sizeof clusters) == 0);
     CHECK(pointer == untouched_pointer);
     CHECK(length == untouched_length);
     CHECK(value == untouched_value);
@@ -57,6 +61,10 @@ static void without_a_handle_every_call_says_null(void) {
     CHECK_NULL(call_rewriter)
     CHECK_NULL(call_segmenter)
     CHECK_NULL(call_sse)
+    CHECK_NULL(call_budget)
+    CHECK_NULL(call_totals)
+    CHECK_NULL(call_ledger)
+    CHECK_NULL(call_body)
 }
 
 #define MISUSE_FREE(function) (printf("%s(NULL)\n", #function), function(NULL))
@@ -68,18 +76,26 @@ static void nothing_is_freed_and_nothing_has_no_error(void) {
     MISUSE_FREE(decluster_rewriter_free);
     MISUSE_FREE(decluster_segmenter_free);
     MISUSE_FREE(decluster_sse_free);
+    MISUSE_FREE(decluster_budget_free);
+    MISUSE_FREE(decluster_totals_free);
+    MISUSE_FREE(decluster_ledger_free);
+    MISUSE_FREE(decluster_body_free);
     MISUSE_ERROR(decluster_config_error);
     MISUSE_ERROR(decluster_engine_error);
     MISUSE_ERROR(decluster_rewriter_error);
     MISUSE_ERROR(decluster_segmenter_error);
     MISUSE_ERROR(decluster_sse_error);
+    MISUSE_ERROR(decluster_budget_error);
+    MISUSE_ERROR(decluster_totals_error);
+    MISUSE_ERROR(decluster_ledger_error);
+    MISUSE_ERROR(decluster_body_error);
 }
 
 static void a_status_that_is_none_has_a_text_and_is_no_fault(void) {
-    printf("decluster_status_text(-18)\n");
-    SAYS(decluster_status_text(-18), "no status");
+    printf("decluster_status_text(-22)\n");
+    SAYS(decluster_status_text(-22), "no status");
     SAYS(decluster_status_text(INT32_MAX), "no status");
-    MISUSE(decluster_status_is_fault(-18), 0);
+    MISUSE(decluster_status_is_fault(-22), 0);
     MISUSE(decluster_status_is_fault(9), 0);
 }
 
@@ -104,13 +120,13 @@ static void what_is_no_parameter_is_not_described(void) {
     MISUSE(decluster_parameter_describe(0, NULL, sizeof info), DECLUSTER_ERROR_NULL);
     MISUSE(decluster_parameter_describe(0, &info, sizeof info - 1), DECLUSTER_ERROR_TOO_SMALL);
     MISUSE(decluster_parameter_describe(0, &info, 0), DECLUSTER_ERROR_TOO_SMALL);
-    MISUSE(decluster_parameter_describe(48, &info, sizeof info),
+    MISUSE(decluster_parameter_describe(53, &info, sizeof info),
            DECLUSTER_ERROR_UNKNOWN_PARAMETER);
     MISUSE(decluster_parameter_describe(UINT32_MAX, &info, sizeof info),
            DECLUSTER_ERROR_UNKNOWN_PARAMETER);
     CHECK(memcmp(&info, &same, sizeof info) == 0);
-    printf("decluster_parameter_choice(48, 0)\n");
-    CHECK(decluster_parameter_choice(48, 0) == NULL);
+    printf("decluster_parameter_choice(53, 0)\n");
+    CHECK(decluster_parameter_choice(53, 0) == NULL);
     CHECK(decluster_parameter_choice(UINT32_MAX, 0) == NULL);
     CHECK(decluster_parameter_choice(DECLUSTER_PARAMETER_UNIT, 3) == NULL);
     CHECK(decluster_parameter_choice(DECLUSTER_PARAMETER_UNIT, NEVER) == NULL);
@@ -187,8 +203,8 @@ static void a_config_stays_as_it_is(void) {
     SAME(decluster_config_set(config, DECLUSTER_PARAMETER_RATE, 321), 0);
     fill();
 
-    MISUSE(decluster_config_set(config, 48, 0), DECLUSTER_ERROR_UNKNOWN_PARAMETER);
-    SAYS(decluster_config_error(config), "48|0 to 47");
+    MISUSE(decluster_config_set(config, 53, 0), DECLUSTER_ERROR_UNKNOWN_PARAMETER);
+    SAYS(decluster_config_error(config), "53|0 to 52");
     MISUSE(decluster_config_set(config, UINT32_MAX, 0), DECLUSTER_ERROR_UNKNOWN_PARAMETER);
     SAYS(decluster_config_error(config), "4294967295");
     MISUSE(decluster_config_set(config, DECLUSTER_PARAMETER_RATE, 0),
@@ -225,7 +241,7 @@ static void a_config_stays_as_it_is(void) {
     SAYS(decluster_config_error(config), "steady|codex-low-latency");
 
     /* What takes it with `const` leaves even the message as it was. */
-    MISUSE(decluster_config_get(config, 48, &value), DECLUSTER_ERROR_UNKNOWN_PARAMETER);
+    MISUSE(decluster_config_get(config, 53, &value), DECLUSTER_ERROR_UNKNOWN_PARAMETER);
     MISUSE(decluster_config_get(config, DECLUSTER_PARAMETER_RATE, NULL), DECLUSTER_ERROR_NULL);
     SAYS(decluster_config_error(config), "steady|codex-low-latency");
 
@@ -311,6 +327,10 @@ static void misuse_engine(decluster_engine *engine) {
     MISUSE(decluster_engine_stats(engine, NULL, sizeof stats), DECLUSTER_ERROR_NULL);
     MISUSE(decluster_engine_stats(engine, &stats, sizeof stats - 1), DECLUSTER_ERROR_TOO_SMALL);
     SAYS(decluster_engine_error(engine), "191|192");
+    MISUSE(decluster_engine_clusters(engine, 2, &clusters, sizeof clusters),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_engine_clusters(engine, 0, NULL, sizeof clusters), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_engine_clusters(engine, 1, &clusters, 127), DECLUSTER_ERROR_TOO_SMALL);
     check_untouched();
 }
 
@@ -496,11 +516,22 @@ static void misuse_rewriter(decluster_rewriter *rewriter, enum way way) {
     SAYS(decluster_rewriter_error(rewriter), "json is NULL");
     MISUSE(decluster_rewriter_answer(rewriter, &pointer, NULL), DECLUSTER_ERROR_NULL);
     SAYS(decluster_rewriter_error(rewriter), "length is NULL");
+    MISUSE(decluster_rewriter_share_budget(rewriter, NULL), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_rewriter_error(rewriter), "budget is NULL");
+    MISUSE(decluster_rewriter_share_budget(rewriter, a_budget), DECLUSTER_ERROR_OUT_OF_TURN);
+    SAYS(decluster_rewriter_error(rewriter), "before the first push");
+    MISUSE(decluster_totals_add(NULL, rewriter), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_rewriter_error(rewriter), "totals is NULL");
+    MISUSE(decluster_rewriter_answer(rewriter, &pointer, NULL), DECLUSTER_ERROR_NULL);
     MISUSE(decluster_rewriter_stats(rewriter, NULL, sizeof stats), DECLUSTER_ERROR_NULL);
     MISUSE(decluster_rewriter_stats(rewriter, &stats, 127), DECLUSTER_ERROR_TOO_SMALL);
     MISUSE(decluster_rewriter_tokens(rewriter, NULL, sizeof tokens), DECLUSTER_ERROR_NULL);
     MISUSE(decluster_rewriter_tokens(rewriter, &tokens, 79), DECLUSTER_ERROR_TOO_SMALL);
     MISUSE(decluster_rewriter_tokens(rewriter, &tokens, 0), DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_rewriter_clusters(rewriter, 2, &clusters, sizeof clusters),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_rewriter_clusters(rewriter, 0, NULL, sizeof clusters), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_rewriter_clusters(rewriter, 1, &clusters, 0), DECLUSTER_ERROR_TOO_SMALL);
     SAYS(decluster_rewriter_error(rewriter), "length is NULL");
     check_untouched();
 }
@@ -516,6 +547,7 @@ static void misuse_finished_rewriter(decluster_rewriter *rewriter) {
            DECLUSTER_ERROR_FINISHED);
     MISUSE(decluster_rewriter_poll(rewriter, NEVER, &out, 0), DECLUSTER_ERROR_TOO_SMALL);
     MISUSE(decluster_rewriter_cancel(rewriter, 7), DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_rewriter_share_budget(rewriter, a_budget), DECLUSTER_ERROR_FINISHED);
     check_untouched();
     MISUSE(decluster_rewriter_finish(rewriter, 0), DECLUSTER_OK);
 }
@@ -904,7 +936,192 @@ static void a_decoder_is_not_made_of_nothing(void) {
     MISUSE(decluster_sse_new(NULL, NULL), DECLUSTER_ERROR_NULL);
 }
 
+/* ---- Budgets, totals, ledgers, bodies ---- */
+
+static void what_is_read_of_a_budget_or_totals_has_a_place_and_room(void) {
+    char room[8] = "abc", same[8] = "abc";
+    fill();
+    MISUSE(decluster_budget_new(1, NULL), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_totals_new(NULL), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_budget_used(a_budget, NULL), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_totals_text(some_totals, room, sizeof room, NULL), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_totals_text(some_totals, NULL, sizeof room, &length), DECLUSTER_ERROR_NULL);
+    MISUSE(decluster_totals_text(some_totals, room, sizeof room, &length),
+           DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_totals_text(some_totals, room, 0, &length), DECLUSTER_ERROR_TOO_SMALL);
+    MISUSE(decluster_totals_add(some_totals, NULL), DECLUSTER_ERROR_NULL);
+    check_untouched();
+    CHECK(memcmp(room, same, sizeof room) == 0);
+}
+
+static const char TABLE[] = "[models.m]\nprompt = 1\noutput = 2\n";
+#define USAGE "{\"prompt_tokens\":1000000,\"completion_tokens\":1}"
+
+/* A model's name, or a key, of more than 256 bytes. */
+static const char *long_name(void) {
+    static char name[258];
+    memset(name, 'n', 257);
+    return name;
+}
+
+static void misuse_prices(decluster_ledger *ledger) {
+    fill();
+    MISUSE(decluster_ledger_set_prices(ledger, NULL, 5, NULL, NULL), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "prices is NULL");
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, SIZE_MAX, NULL, NULL),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_ledger_set_prices(ledger, "a = \xff", 5, NULL, NULL),
+           DECLUSTER_ERROR_BAD_UTF8);
+    SAYS(decluster_ledger_error(ledger), "prices|byte 4|0xff");
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, "CNY", NULL),
+           DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "rate is NULL");
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, NULL, "7.1"),
+           DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "currency is NULL");
+}
+
+static void misuse_prices_before(decluster_ledger *ledger) {
+    misuse_prices(ledger);
+    MISUSE(decluster_ledger_set_prices(ledger, NULL, 0, NULL, NULL), DECLUSTER_ERROR_UNREADABLE);
+    SAYS(decluster_ledger_error(ledger), "models");
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, 22, NULL, NULL),
+           DECLUSTER_ERROR_UNREADABLE);
+    SAYS(decluster_ledger_error(ledger), "line 1|output");
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, "C\xff", "7.1"),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, "CNY", "0"),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    SAYS(decluster_ledger_error(ledger), "rate is 0");
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, "CNY", "7,1"),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    check_untouched();
+}
+
+static void misuse_ledger(decluster_ledger *ledger) {
+    static const char *const usages[] = {"[]", "{", "5", "null", "\"{}\"", "{}{}", "data: {}"};
+    size_t at;
+    misuse_prices(ledger);
+    MISUSE(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, NULL, NULL),
+           DECLUSTER_ERROR_OUT_OF_TURN);
+    SAYS(decluster_ledger_error(ledger), "before anything is added");
+    for (at = 0; at < sizeof usages / sizeof *usages; at++) {
+        MISUSE(decluster_ledger_add(ledger, "m", NULL, usages[at], strlen(usages[at]), 0, 1,
+                                    &pointer, &length),
+               DECLUSTER_ERROR_UNREADABLE);
+        SAYS(decluster_ledger_error(ledger), "usage is no JSON object");
+    }
+    MISUSE(decluster_ledger_add(ledger, "m", NULL, NULL, 2, 0, 1, &pointer, &length),
+           DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "usage is NULL");
+    MISUSE(decluster_ledger_add(ledger, "m", NULL, "{}", SIZE_MAX, 0, 1, &pointer, &length),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_ledger_add(ledger, "m", NULL, USAGE, strlen(USAGE), 0, 1, &pointer, NULL),
+           DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "cost_length is NULL");
+    MISUSE(decluster_ledger_add(ledger, "m\xff", NULL, USAGE, strlen(USAGE), 0, 1, &pointer,
+                                &length),
+           DECLUSTER_ERROR_BAD_UTF8);
+    SAYS(decluster_ledger_error(ledger), "model is not UTF-8: byte 1");
+    MISUSE(decluster_ledger_add(ledger, "m", "k\xc3", USAGE, strlen(USAGE), 0, 1, &pointer,
+                                &length),
+           DECLUSTER_ERROR_BAD_UTF8);
+    MISUSE(decluster_ledger_add(ledger, "other", NULL, USAGE, strlen(USAGE), 0, 0, &pointer,
+                                &length),
+           DECLUSTER_ERROR_UNKNOWN_NAME);
+    SAYS(decluster_ledger_error(ledger), "\"other\"|\"m\"");
+    MISUSE(decluster_ledger_add(ledger, long_name(), NULL, USAGE, strlen(USAGE), 0, 1, &pointer,
+                                &length),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    SAYS(decluster_ledger_error(ledger), "256 bytes, not 257");
+    MISUSE(decluster_ledger_add_tokens(ledger, "m", NULL, NULL, sizeof tokens, 0, &pointer,
+                                       &length),
+           DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "tokens is NULL");
+    MISUSE(decluster_ledger_add_tokens(ledger, "m", NULL, &tokens, 79, 0, &pointer, &length),
+           DECLUSTER_ERROR_TOO_SMALL);
+    SAYS(decluster_ledger_error(ledger), "79|80");
+    MISUSE(decluster_ledger_add_tokens(ledger, "m", long_name(), &tokens, sizeof tokens, 0,
+                                       &pointer, &length),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_ledger_add_rewriter(ledger, NULL, "m", NULL, 0, &pointer, &length),
+           DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "rewriter is NULL");
+    MISUSE(decluster_ledger_add_rewriter(ledger, a_rewriter, NULL, NULL, 0, &pointer, &length),
+           DECLUSTER_ERROR_UNKNOWN_NAME);
+    SAYS(decluster_ledger_error(ledger), "no model was named");
+    MISUSE(decluster_ledger_merge(ledger, NULL), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "other is NULL");
+    MISUSE(decluster_ledger_merge(ledger, ledger), DECLUSTER_ERROR_BAD_ARGUMENT);
+    SAYS(decluster_ledger_error(ledger), "into itself");
+    MISUSE(decluster_ledger_json(ledger, NULL, &length), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "json is NULL");
+    MISUSE(decluster_ledger_json(ledger, &pointer, NULL), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_ledger_error(ledger), "length is NULL");
+    check_untouched();
+}
+
+static void use_ledger(int misused, struct journal *journal) {
+    decluster_ledger *ledger;
+    int turn;
+    SAME(decluster_ledger_new(&ledger), 0);
+    if (misused) misuse_prices_before(ledger);
+    SAME(decluster_ledger_set_prices(ledger, TABLE, sizeof TABLE - 1, "CNY", "7.1"), 0);
+    if (misused) misuse_prices_before(ledger);
+    for (turn = 0; turn < 3; turn++) {
+        SAME(decluster_ledger_add(ledger, "m", turn ? "k" : NULL, USAGE, strlen(USAGE), 0, 0,
+                                  &pointer, &length),
+             0);
+        journal_put(journal, pointer, length);
+        if (misused) misuse_ledger(ledger);
+    }
+    SAME(decluster_ledger_json(ledger, &pointer, &length), 0);
+    journal_put(journal, pointer, length);
+    decluster_ledger_free(ledger);
+}
+
+static void a_ledger_goes_on_as_if_nothing_had_been_misused(void) { check_goes_on(use_ledger); }
+
+static void a_ledger_is_not_made_of_nothing(void) {
+    MISUSE(decluster_ledger_new(NULL), DECLUSTER_ERROR_NULL);
+}
+
+static void what_is_no_response_is_not_read(void) {
+    static const struct {
+        const char *bytes, *words;
+    } wrong[] = {
+        {"", "not JSON"},
+        {"{\"choices\":[", "not JSON|line 1"},
+        {"data: {}\n\n", "a stream of events"},
+        {"[1]", "a number"},
+        {"{\"something\":\"else\"}", "no known dialect"},
+        {"{\"\xff\":1}", "byte 2|not UTF-8"},
+    };
+    decluster_body *body;
+    size_t at;
+    MISUSE(decluster_body_new(NULL), DECLUSTER_ERROR_NULL);
+    SAME(decluster_body_new(&body), 0);
+    fill();
+    for (at = 0; at < sizeof wrong / sizeof *wrong; at++) {
+        MISUSE(decluster_body_read(body, wrong[at].bytes, strlen(wrong[at].bytes), &pointer,
+                                   &length),
+               DECLUSTER_ERROR_UNREADABLE);
+        SAYS(decluster_body_error(body), wrong[at].words);
+    }
+    MISUSE(decluster_body_read(body, NULL, 1, &pointer, &length), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_body_error(body), "bytes is NULL");
+    MISUSE(decluster_body_read(body, "{}", SIZE_MAX, &pointer, &length),
+           DECLUSTER_ERROR_BAD_ARGUMENT);
+    MISUSE(decluster_body_read(body, "{}", 2, NULL, &length), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_body_error(body), "json is NULL");
+    MISUSE(decluster_body_read(body, "{}", 2, &pointer, NULL), DECLUSTER_ERROR_NULL);
+    SAYS(decluster_body_error(body), "json_length is NULL");
+    check_untouched();
+    decluster_body_free(body);
+}
+
 int main(void) {
+    make_others();
     RUN(without_a_handle_every_call_says_null);
     RUN(nothing_is_freed_and_nothing_has_no_error);
     RUN(a_status_that_is_none_has_a_text_and_is_no_fault);
@@ -925,5 +1142,10 @@ int main(void) {
     RUN(a_decoder_goes_on_as_if_nothing_had_been_misused);
     RUN(a_full_decoder_takes_nothing_in);
     RUN(a_decoder_is_not_made_of_nothing);
+    RUN(what_is_read_of_a_budget_or_totals_has_a_place_and_room);
+    RUN(a_ledger_goes_on_as_if_nothing_had_been_misused);
+    RUN(a_ledger_is_not_made_of_nothing);
+    RUN(what_is_no_response_is_not_read);
+    free_others();
     return done();
 }

@@ -68,6 +68,14 @@ static int32_t make_segmenter(decluster_segmenter **segmenter) {
 
 static int32_t make_sse(decluster_sse **sse) { return decluster_sse_new(NULL, sse); }
 
+static int32_t make_budget(decluster_budget **budget) { return decluster_budget_new(9, budget); }
+
+static int32_t make_totals(decluster_totals **totals) { return decluster_totals_new(totals); }
+
+static int32_t make_ledger(decluster_ledger **ledger) { return decluster_ledger_new(ledger); }
+
+static int32_t make_body(decluster_body **body) { return decluster_body_new(body); }
+
 static void a_config_panics_once_and_is_poisoned(void) { PANICS(config, make_config); }
 
 static void an_engine_panics_once_and_is_poisoned(void) { PANICS(engine, make_engine); }
@@ -77,6 +85,14 @@ static void a_rewriter_panics_once_and_is_poisoned(void) { PANICS(rewriter, make
 static void a_segmenter_panics_once_and_is_poisoned(void) { PANICS(segmenter, make_segmenter); }
 
 static void a_decoder_panics_once_and_is_poisoned(void) { PANICS(sse, make_sse); }
+
+static void a_budget_panics_once_and_is_poisoned(void) { PANICS(budget, make_budget); }
+
+static void totals_panic_once_and_are_poisoned(void) { PANICS(totals, make_totals); }
+
+static void a_ledger_panics_once_and_is_poisoned(void) { PANICS(ledger, make_ledger); }
+
+static void a_body_panics_once_and_is_poisoned(void) { PANICS(body, make_body); }
 
 #define PANICS_NEW(kind, make)                                            \
     do {                                                                  \
@@ -96,6 +112,10 @@ static void what_panics_while_it_is_made_is_not_there(void) {
     PANICS_NEW(rewriter, make_rewriter);
     PANICS_NEW(segmenter, make_segmenter);
     PANICS_NEW(sse, make_sse);
+    PANICS_NEW(budget, make_budget);
+    PANICS_NEW(totals, make_totals);
+    PANICS_NEW(ledger, make_ledger);
+    PANICS_NEW(body, make_body);
 }
 
 static void a_panic_writes_no_output(void) {
@@ -145,11 +165,13 @@ static void a_panic_while_it_is_looked_at_leaves_the_message_before_it(void) {
     decluster_output out;
     decluster_stats stats;
     decluster_tokens tokens;
+    decluster_clusters clusters;
     uint64_t value = 77;
     const char *text = NULL;
     size_t length = 77;
     memset(&stats, 0xa5, sizeof stats);
     memset(&tokens, 0xa5, sizeof tokens);
+    memset(&clusters, 0xa5, sizeof clusters);
 #define FAILS(kind) decluster_##kind##_poll(handle, 0, &out, 1)
     LOOK_PANICS(config, make_config, decluster_config_set_text(handle, "rate", "0"),
                 decluster_config_get(handle, 0, &value));
@@ -164,11 +186,16 @@ static void a_panic_while_it_is_looked_at_leaves_the_message_before_it(void) {
     LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter), decluster_rewriter_framing(handle));
     LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
                 decluster_rewriter_tokens(handle, &tokens, sizeof tokens));
+    LOOK_PANICS(engine, make_engine, FAILS(engine),
+                decluster_engine_clusters(handle, 0, &clusters, sizeof clusters));
+    LOOK_PANICS(rewriter, make_rewriter, FAILS(rewriter),
+                decluster_rewriter_clusters(handle, 1, &clusters, sizeof clusters));
     LOOK_PANICS(segmenter, make_segmenter, decluster_segmenter_poll(handle, &out, 1),
                 decluster_segmenter_pending(handle, &text, &length));
     CHECK(value == 77 && text == NULL && length == 77);
     CHECK(stats.deltas == 0xa5a5a5a5a5a5a5a5u);
     CHECK(tokens.input == (int64_t)0xa5a5a5a5a5a5a5a5u);
+    CHECK(clusters.events == 0xa5a5a5a5a5a5a5a5u);
 }
 
 /* ---- Several threads that look at one handle ---- */
@@ -270,6 +297,48 @@ static void nothing_can_be_made_with_a_poisoned_config(void) {
     decluster_config_free(config);
 }
 
+/* What a poisoned handle would have told another one is refused, and that goes on. */
+static void nothing_is_taken_from_a_poisoned_handle(void) {
+    decluster_budget *budget;
+    decluster_totals *totals;
+    decluster_ledger *ledger, *other;
+    decluster_rewriter *rewriter, *poisoned;
+    const char *called;
+    SAME(make_budget(&budget), 0);
+    SAME(make_totals(&totals), 0);
+    SAME(make_ledger(&ledger), 0);
+    SAME(make_ledger(&other), 0);
+    SAME(make_rewriter(&rewriter), 0);
+    SAME(make_rewriter(&poisoned), 0);
+    decluster_test_panic();
+    SAME(call_budget(budget, 0, &called), DECLUSTER_ERROR_PANIC);
+    decluster_test_panic();
+    SAME(call_totals(totals, 0, &called), DECLUSTER_ERROR_PANIC);
+    decluster_test_panic();
+    SAME(call_ledger(other, 0, &called), DECLUSTER_ERROR_PANIC);
+    decluster_test_panic();
+    SAME(call_rewriter(poisoned, 0, &called), DECLUSTER_ERROR_PANIC);
+    SAME(decluster_rewriter_share_budget(rewriter, budget), DECLUSTER_ERROR_POISONED);
+    SAYS(decluster_rewriter_error(rewriter), "budget: |earlier call panicked");
+    SAME(decluster_totals_add(totals, rewriter), DECLUSTER_ERROR_POISONED);
+    SAYS(decluster_rewriter_error(rewriter), "totals: ");
+    SAME(decluster_ledger_merge(ledger, other), DECLUSTER_ERROR_POISONED);
+    SAYS(decluster_ledger_error(ledger), "other: ");
+    SAME(decluster_ledger_add_rewriter(ledger, poisoned, NULL, NULL, 0, NULL, NULL),
+         DECLUSTER_ERROR_POISONED);
+    SAYS(decluster_ledger_error(ledger), "rewriter: ");
+    SAME(decluster_rewriter_share_budget(rewriter, a_budget), 0);
+    SAME(decluster_totals_add(some_totals, rewriter), 0);
+    SAME(decluster_ledger_merge(ledger, a_ledger), 0);
+    SAME(decluster_ledger_add_rewriter(ledger, rewriter, NULL, NULL, 0, NULL, NULL), 0);
+    decluster_budget_free(budget);
+    decluster_totals_free(totals);
+    decluster_ledger_free(ledger);
+    decluster_ledger_free(other);
+    decluster_rewriter_free(rewriter);
+    decluster_rewriter_free(poisoned);
+}
+
 static void a_panic_while_it_is_freed_does_no_harm(void) {
     decluster_engine *engine;
     SAME(make_engine(&engine), 0);
@@ -295,11 +364,16 @@ static void text_that_was_given_out_outlives_the_panic(void) {
 }
 
 int main(void) {
+    make_others();
     RUN(a_config_panics_once_and_is_poisoned);
     RUN(an_engine_panics_once_and_is_poisoned);
     RUN(a_rewriter_panics_once_and_is_poisoned);
     RUN(a_segmenter_panics_once_and_is_poisoned);
     RUN(a_decoder_panics_once_and_is_poisoned);
+    RUN(a_budget_panics_once_and_is_poisoned);
+    RUN(totals_panic_once_and_are_poisoned);
+    RUN(a_ledger_panics_once_and_is_poisoned);
+    RUN(a_body_panics_once_and_is_poisoned);
     RUN(what_panics_while_it_is_made_is_not_there);
     RUN(a_panic_writes_no_output);
     RUN(a_panic_while_it_is_looked_at_leaves_the_message_before_it);
@@ -307,7 +381,9 @@ int main(void) {
     RUN(a_panic_over_a_parameter_is_told_and_poisons_nothing);
     RUN(a_panic_over_a_copy_is_told_and_writes_nothing);
     RUN(nothing_can_be_made_with_a_poisoned_config);
+    RUN(nothing_is_taken_from_a_poisoned_handle);
     RUN(a_panic_while_it_is_freed_does_no_harm);
     RUN(text_that_was_given_out_outlives_the_panic);
+    free_others();
     return done();
 }

@@ -81,7 +81,8 @@ static const char *some_bytes(size_t *length) {
 }
 
 static int is_known(int32_t status) {
-    return status <= DECLUSTER_OK && status >= DECLUSTER_ERROR_MIXED - 2 &&
+    return status <= DECLUSTER_OK && status >= DECLUSTER_ERROR_LEDGER_FULL &&
+           status != DECLUSTER_ERROR_POISONED &&
            status != DECLUSTER_ERROR_BUSY && status != DECLUSTER_ERROR_PANIC;
 }
 
@@ -209,6 +210,100 @@ static decluster_config *settings(void) {
     return config;
 }
 
+/* Asks how clustered it is, and sees to it that what is refused writes nothing. */
+static int32_t clusters(int which, const void *handle) {
+    static const decluster_clusters untouched = {.events = 0x5555};
+    decluster_clusters found = untouched, *to = below(20) ? &found : NULL;
+    size_t size = below(9) ? sizeof found : below(sizeof found + 10);
+    uint32_t stage = (uint32_t)number(2);
+    int32_t status = which == 0 ? decluster_engine_clusters(handle, stage, to, size)
+                                : decluster_rewriter_clusters(handle, stage, to, size);
+    if (status != DECLUSTER_OK && memcmp(&found, &untouched, sizeof found) != 0) {
+        fail("a refused call has written");
+    }
+    if (status == DECLUSTER_OK && (found.size_sum > found.tokens || found.streams > found.groups ||
+                                   found.events > found.groups || found.streams > 1)) {
+        fail("clusters that do not add up");
+    }
+    return status;
+}
+
+/* What streams share: of all that follow. */
+static decluster_budget *budget;
+static decluster_totals *totals;
+static decluster_ledger *ledger;
+
+static void share_anew(void) {
+    static char text[DECLUSTER_TOTALS_TEXT_MAX];
+    const char *json;
+    size_t length;
+    if (ledger) {
+        int32_t status = decluster_ledger_json(ledger, &json, &length);
+        check(status, decluster_ledger_error(ledger));
+        if (json[0] != '{' || json[length - 1] != '}') fail("a ledger that is no object");
+        check(decluster_totals_text(totals, text, below(9) ? sizeof text : below(9), &length), "");
+    }
+    decluster_budget_free(budget);
+    decluster_totals_free(totals);
+    decluster_ledger_free(ledger);
+    check(decluster_budget_new(number(500), &budget), "");
+    check(decluster_totals_new(&totals), "");
+    check(decluster_ledger_new(&ledger), "");
+}
+
+/* Names that end with a NUL. */
+static const char *some_name(void) {
+    static const char *const names[] = {"gpt-4.1", "m", "", "k", "\xff", NULL};
+    return names[below(sizeof names / sizeof *names)];
+}
+
+static void ledgers(long calls) {
+    decluster_body *body;
+    decluster_ledger *other;
+    check(decluster_body_new(&body), "");
+    check(decluster_ledger_new(&other), "");
+    while (calls-- > 0) {
+        static const char *const untouched = "untouched";
+        const char *json = untouched, *bytes;
+        size_t length, json_length = 77;
+        decluster_tokens tokens;
+        int32_t status = DECLUSTER_OK;
+        bytes = some_bytes(&length);
+        switch (below(8)) {
+        case 0: case 1:
+            status = decluster_ledger_add(ledger, some_name(), some_name(), bytes, length,
+                                          (uint32_t)below(2), (uint32_t)below(2), &json,
+                                          &json_length);
+            break;
+        case 2:
+            memset(&tokens, (int)below(256), sizeof tokens);
+            tokens.input = (int64_t)number(1000);
+            status = decluster_ledger_add_tokens(ledger, some_name(), some_name(), &tokens,
+                                                 sizeof tokens, (uint32_t)below(2), &json,
+                                                 &json_length);
+            break;
+        case 3:
+            if (below(3)) bytes = decluster_prices_examples(), length = strlen(bytes);
+            status = decluster_ledger_set_prices(ledger, bytes, length, some_name(), some_name());
+            if (status == DECLUSTER_ERROR_OUT_OF_TURN && !below(5)) share_anew();
+            break;
+        case 4: status = decluster_ledger_merge(below(9) ? ledger : other, other); break;
+        case 5: check(decluster_ledger_merge(other, ledger), decluster_ledger_error(other)); break;
+        default:
+            status = decluster_body_read(body, bytes, length, &json, &json_length);
+            check(status, decluster_body_error(body));
+            if (status == DECLUSTER_OK && json[0] != '{') fail("a response that is no object");
+            break;
+        }
+        check(status, "");
+        if (status != DECLUSTER_OK && (json != untouched || json_length != 77)) {
+            fail("a refused call has written");
+        }
+    }
+    decluster_body_free(body);
+    decluster_ledger_free(other);
+}
+
 static void engine(long calls) {
     decluster_config *config = settings();
     decluster_engine *engine = NULL;
@@ -220,7 +315,8 @@ static void engine(long calls) {
         size_t length;
         const char *text = some_bytes(&length);
         int32_t status = DECLUSTER_OK;
-        switch (below(14)) {
+        switch (below(15)) {
+        case 13: status = clusters(0, engine); break;
         case 0: case 1: case 2: case 3: case 4:
             status = decluster_engine_push(engine, now(), (uint32_t)number(2), (uint32_t)number(3),
                                            text, length, (uint32_t)(below(9) ? 0 : number(100)));
@@ -259,11 +355,15 @@ static void rewriter(long calls) {
         return;
     }
     int faults = 0, is_push;
+    if (below(2)) {
+        check(decluster_rewriter_share_budget(rewriter, budget),
+              decluster_rewriter_error(rewriter));
+    }
     while (calls-- > 0) {
         size_t length, name_length;
         const char *bytes = some_bytes(&length), *name = some_bytes(&name_length), *json;
         int32_t status = DECLUSTER_OK;
-        uint64_t which = below(11);
+        uint64_t which = below(13);
         is_push = which < 4;
         switch (which) {
         case 0: case 1: case 2: case 3:
@@ -291,6 +391,11 @@ static void rewriter(long calls) {
             if (decluster_rewriter_framing(rewriter) < 0) fail("a framing that is none");
             break;
         case 9: status = tokens(rewriter); break;
+        case 10: status = clusters(1, rewriter); break;
+        case 11:
+            if (!below(50)) status = decluster_rewriter_share_budget(rewriter, budget);
+            else if (!below(300)) status = decluster_totals_add(totals, rewriter);
+            break;
         default: status = take(1, rewriter, &out); break;
         }
         check(status, decluster_rewriter_error(rewriter));
@@ -299,6 +404,10 @@ static void rewriter(long calls) {
     }
     check(decluster_rewriter_finish(rewriter, now()), decluster_rewriter_error(rewriter));
     if (faults + drain(1, rewriter) > 1) fail("a stream has more than one fault");
+    check(decluster_totals_add(totals, rewriter), decluster_rewriter_error(rewriter));
+    check(decluster_ledger_add_rewriter(ledger, rewriter, some_name(), some_name(),
+                                        (uint32_t)below(2), NULL, NULL),
+          decluster_ledger_error(ledger));
     decluster_rewriter_free(rewriter);
 }
 
@@ -351,15 +460,22 @@ int main(int argc, char **argv) {
     if (argc != 3) fail("usage: random SEED CALLS");
     state = strtoull(argv[1], NULL, 10);
     memset(large, 'x', sizeof large);
+    share_anew();
     for (long left = strtol(argv[2], NULL, 10); left > 0;) {
         long calls = 1 + (long)below(3000);
         left -= calls;
-        switch (below(4)) {
+        if (!below(4)) share_anew();
+        switch (below(5)) {
         case 0: engine(calls); break;
+        case 4: ledgers(calls); break;
         case 1: rewriter(calls); break;
         case 2: segmenter(calls); break;
         default: sse(calls); break;
         }
     }
+    share_anew();
+    decluster_budget_free(budget);
+    decluster_totals_free(totals);
+    decluster_ledger_free(ledger);
     return 0;
 }

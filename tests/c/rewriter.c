@@ -455,10 +455,12 @@ static void the_answer_is_json_of_what_is_known(void) {
     size_t length = 0;
     SAME(decluster_rewriter_answer(rewriter, &json, &length), 0);
     SAME_TEXT(json, length,
-              "{\"dialect\":null,\"recognised\":null,\"verdict\":null,\"reason\":null,"
+              "{\"dialect\":null,\"model\":null,\"recognised\":null,\"verdict\":null,"
+              "\"reason\":null,"
               "\"finish\":null,\"tool_calls\":[],\"choices\":[],\"usage\":null,\"tokens\":null,"
-              "\"reasoning_tokens\":null,\"error\":null,\"exceeded\":null,\"restarts\":0,"
-              "\"events\":0,\"comments\":0,\"repairs\":0,\"malformed\":0}");
+              "\"reasoning_tokens\":null,\"error\":null,\"exceeded\":null,"
+              "\"stalled_ns\":null,\"restarts\":0,\"events\":0,\"comments\":0,"
+              "\"repairs\":0,\"malformed\":0}");
     push(rewriter, 0, ": x\n\n" DATA(CHAT("x")) DATA(STOP));
     push(rewriter, 0, DATA("{\"choices\":[],\"usage\":{\"prompt_tokens\":3,"
                            "\"completion_tokens\":5,\"total_tokens\":8}}") DONE);
@@ -747,13 +749,16 @@ static void reasoning_over_the_budget_ends_the_stream_behind_what_is_within_it(v
     SAYS(decluster_rewriter_error(rewriter), "12");
     {
         /* The same numbers as in the message, to be read without it. */
-        char numbers[80];
+        char numbers[100];
         unsigned used = 0, limit = 0;
         sscanf(decluster_rewriter_error(rewriter),
                "reasoning budget exceeded: about %u tokens, the limit is %u", &used, &limit);
         CHECK(used > 12 && used < 40);
         SAME(limit, 12);
-        snprintf(numbers, sizeof numbers, "\"exceeded\":{\"used\":%u,\"limit\":%u},", used, limit);
+        snprintf(numbers, sizeof numbers,
+                 "\"exceeded\":{\"used\":%u,\"limit\":%u,\"source\":\"estimate\","
+                 "\"shared\":false},",
+                 used, limit);
         check_answer(rewriter, numbers);
     }
     SAYS(journal.text, "A thought of a few words.\n|A second one");

@@ -152,7 +152,7 @@ def watched(thread: Installed, directory: Path, program: Path) -> Path:
     return directory / "program"
 
 
-@pytest.mark.parametrize("name", ["threads", HOOKED])
+@pytest.mark.parametrize("name", ["threads", "guards", HOOKED])
 def test_threads_do_not_race(thread: Installed, tmp_path: Path, name: str) -> None:
     run(watched(thread, tmp_path, source(name)))
 

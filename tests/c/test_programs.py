@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from conftest import HERE, ROOT, SANITIZE, STRICT, Installed, run
 
-PROGRAMS = ("abi", "misuse", "engine", "rewriter", "segmenter", "sse", "threads")
+PROGRAMS = (
+    *("abi", "misuse", "engine", "rewriter", "segmenter", "sse", "threads"),
+    *("guards", "ledger"),
+)
 # Needs `decluster_test_panic()`.
 HOOKED = "panic"
 SANITIZERS = {
@@ -124,6 +127,7 @@ def test_every_exported_function_is_misused(
         "decluster_abi_version",
         "decluster_version",
         "decluster_parameter_count",
+        "decluster_prices_examples",
     }
     assert tried == set(symbols(installed, "--defined-only")) - without
 

@@ -64,6 +64,19 @@ static int is_busy_sse(void *sse) {
     return strcmp(message, decluster_status_text(DECLUSTER_ERROR_BUSY)) == 0;
 }
 
+static void *push_ledger(void *ledger) {
+    const char *json;
+    size_t length;
+    decluster_status status;
+    status = decluster_ledger_json((decluster_ledger *)ledger, &json, &length);
+    return status == DECLUSTER_OK ? ledger : NULL;
+}
+
+static int is_busy_ledger(void *ledger) {
+    const char *message = decluster_ledger_error((decluster_ledger *)ledger);
+    return strcmp(message, decluster_status_text(DECLUSTER_ERROR_BUSY)) == 0;
+}
+
 struct job {
     void *(*act)(void *);
     void *handle;
@@ -158,6 +171,22 @@ static void a_decoder_is_busy_while_another_thread_is_in_it(void) {
     SAME(decluster_config_set(config, DECLUSTER_PARAMETER_MAX_EVENT_BYTES, 1 << 30), 0);
     BUSY(sse, make_long_sse(config, &handle));
     decluster_config_free(config);
+}
+
+/* One with as much to tell as there may be. */
+static int32_t make_long_ledger(decluster_ledger **ledger) {
+    int32_t status = decluster_ledger_new(ledger);
+    int at;
+    for (at = 0; at < 9000 && status == 0; at++) {
+        char key[20];
+        snprintf(key, sizeof key, "%d", at);
+        status = decluster_ledger_add(*ledger, NULL, key, "{}", 2, 0, 0, NULL, NULL);
+    }
+    return status;
+}
+
+static void a_ledger_is_busy_while_another_thread_is_in_it(void) {
+    BUSY(ledger, make_long_ledger(&handle));
 }
 
 /* ---- From thread to thread ---- */
@@ -350,7 +379,7 @@ static void *look_at_all(void *given) {
     for (turn = 0; turn < 1000; turn++) {
         uint64_t value = 0;
         if (decluster_config_get(shared->config, DECLUSTER_PARAMETER_RATE, &value) ||
-            value != 321 || decluster_config_get(shared->config, 48, &value) !=
+            value != 321 || decluster_config_get(shared->config, UINT32_MAX, &value) !=
                                 DECLUSTER_ERROR_UNKNOWN_PARAMETER ||
             strstr(decluster_config_error(shared->config), "rate = 0 ") == NULL) {
             return NULL;
@@ -499,10 +528,13 @@ int main(void) {
     RUN(what_is_set_while_others_read_is_set_whole_or_not_at_all);
     RUN(a_handle_may_go_from_thread_to_thread);
     make_long_text();
+    make_others();
     RUN(an_engine_is_busy_while_another_thread_is_in_it);
     RUN(a_rewriter_is_busy_while_another_thread_is_in_it);
     RUN(a_segmenter_is_busy_while_another_thread_is_in_it);
     RUN(a_decoder_is_busy_while_another_thread_is_in_it);
+    RUN(a_ledger_is_busy_while_another_thread_is_in_it);
+    free_others();
     free(long_text);
     return done();
 }

@@ -2,8 +2,9 @@
 
 use crate::config::{decluster_measure::*, decluster_parameter_info};
 use crate::output::{
-    decluster_boundary::*, decluster_cancel::*, decluster_kind::*, decluster_output,
-    decluster_output_type::*, decluster_stats, decluster_tokens, decluster_verdict::*,
+    decluster_boundary::*, decluster_cancel::*, decluster_clusters, decluster_kind::*,
+    decluster_output, decluster_output_type::*, decluster_stage::*, decluster_stats,
+    decluster_tokens, decluster_verdict::*,
 };
 use crate::rewriter::{decluster_dialect::*, decluster_framing::*, decluster_mode::*};
 use crate::status::{STATUSES, decluster_status, decluster_status::*};
@@ -47,10 +48,13 @@ fn statuses_keep_their_numbers() {
         DECLUSTER_ERROR_PANIC = -16,
         DECLUSTER_ERROR_POISONED = -17,
         DECLUSTER_ERROR_STALLED = -18,
+        DECLUSTER_ERROR_OUT_OF_TURN = -19,
+        DECLUSTER_ERROR_UNREADABLE = -20,
+        DECLUSTER_ERROR_LEDGER_FULL = -21,
     }
     // They are in order, each with a text.
     let told: Vec<i32> = STATUSES.iter().map(|(status, _)| *status as i32).collect();
-    assert_eq!(told, (-18..=0).rev().collect::<Vec<_>>());
+    assert_eq!(told, (-21..=0).rev().collect::<Vec<_>>());
     assert_eq!(size_of::<decluster_status>(), 4);
 }
 
@@ -91,6 +95,8 @@ fn enumerators_keep_their_numbers() {
         DECLUSTER_VERDICT_COMPLETE = 1,
         DECLUSTER_VERDICT_FAILED = 2,
         DECLUSTER_VERDICT_TRUNCATED = 3,
+        DECLUSTER_STAGE_BEFORE = 0,
+        DECLUSTER_STAGE_AFTER = 1,
         DECLUSTER_CANCEL_FLUSH = 0,
         DECLUSTER_CANCEL_DROP = 1,
         DECLUSTER_DIALECT_UNKNOWN = 0,
@@ -169,6 +175,28 @@ fn fields_of_counters_keep_their_bytes() {
         reserved_words at 96,
     }
     assert_eq!(size_of::<decluster_stats>(), 128);
+}
+
+#[test]
+fn fields_of_clusters_keep_their_bytes() {
+    offsets! { decluster_clusters:
+        events at 0,
+        events_per_hour at 8,
+        groups at 16,
+        tokens at 24,
+        streams at 32,
+        watched_ns at 40,
+        size_p50 at 48,
+        size_p95 at 56,
+        size_max at 64,
+        size_sum at 72,
+        gap_p50_ms at 80,
+        gap_p95_ms at 88,
+        gap_max_ms at 96,
+        gap_sum_ms at 104,
+        reserved_words at 112,
+    }
+    assert_eq!(size_of::<decluster_clusters>(), 128);
 }
 
 #[test]

@@ -302,3 +302,31 @@ const AFTER: &str = r#"stage="after""#;
 const SIZES: [u64; 8] = [1, 5, 10, 20, 40, 80, 150, 300];
 /// Edges of the silences between them, in milliseconds.
 const GAPS: [u64; 10] = [50, 100, 250, 500, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_stays_short_whatever_was_counted() {
+        let totals = Totals::default();
+        let Totals { complete, failed, truncated, none, tokens_in, tokens_out, .. } = &totals;
+        let Totals { reasoning_tokens, pieces, hurried, bytes_in, bytes_out, .. } = &totals;
+        let Totals { over_budget, before, after, .. } = &totals;
+        let mut sums = alloc::vec![complete, failed, truncated, none, tokens_in, tokens_out];
+        sums.extend([reasoning_tokens, pieces, hurried, bytes_in, bytes_out, over_budget]);
+        for Seen { events, watched_ms, sizes, gaps } in [before, after] {
+            sums.extend([events, watched_ms, &sizes.beyond, &sizes.sum, &gaps.beyond, &gaps.sum]);
+            sums.extend(sizes.up_to.iter().chain(&gaps.up_to));
+        }
+        let empty = totals.render();
+        for sum in sums {
+            sum.add(u64::MAX);
+        }
+        let full = totals.render();
+        let zeros = |text: &str| text.lines().filter(|line| line.ends_with(" 0")).count();
+        assert!(zeros(&empty) > 60 && zeros(&full) == 0, "{full}");
+        // Callers from C are promised that 32 KiB are enough; new sums need room, too.
+        assert!(full.len() < 16_384, "{}", full.len());
+    }
+}
