@@ -2,7 +2,7 @@
 
 use decluster::guard::{Clustering, Clusters, Sketch};
 use decluster::wire::{Answer, Verdict};
-use decluster::{Rewriter, RewriterError, Stats};
+use decluster::{Rewriter, Stats};
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -69,16 +69,14 @@ impl Totals {
     /// The content type of what [`Totals::render`] gives.
     pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// Adds a stream that is over; `fault` is what ended it, if it was not its end.
-    pub fn add(&self, stream: &Rewriter, fault: Option<&RewriterError>) {
+    /// Adds a stream that is over.
+    pub fn add(&self, stream: &Rewriter) {
         self.add_answer(stream.answer());
         self.add_stats(&stream.stats());
         let Clustering { before, after } = stream.clusters();
         self.before.add(before);
         self.after.add(after);
-        if matches!(fault, Some(RewriterError::ReasoningBudgetExceeded(_))) {
-            self.over_budget.add(1);
-        }
+        self.over_budget.add(stream.exceeded().is_some().into());
     }
 
     /// The sums in the Prometheus text format, version 0.0.4.
@@ -145,7 +143,7 @@ impl Totals {
         )?;
         out.counter(
             "decluster_reasoning_budget_exceeded_total",
-            "Streams that were ended because they had more reasoning than max_reasoning_tokens.",
+            "Streams that had more reasoning than max_reasoning_tokens or a shared budget allows.",
             &[("", &self.over_budget)],
         )?;
         out.counter(
