@@ -294,7 +294,7 @@ class Account:
         model, missed = self.model or model, self.ledger._missed
         try:
             try:
-                self.ledger._add(tokens, model, self.key, keep=False)
+                self.ledger._add(tokens, model, self.key, keep=model in missed)
             except UnknownModel as error:
                 self.ledger._add(tokens, model, self.key, keep=True)
                 if tokens is not None and model not in missed:

@@ -423,6 +423,32 @@ def test_a_model_without_a_price_breaks_no_stream_and_is_told_once() -> None:
     assert total.cost.total == TOTAL
 
 
+@pytest.mark.parametrize("background", [True, False])
+def test_a_source_is_closed_also_where_warnings_are_errors(background: bool) -> None:
+    closed: list[bool] = []
+
+    async def source() -> AsyncIterator[str]:
+        try:
+            for line in lines("other"):
+                yield line
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        stream = decluster.wrap(source(), background=background, ledger=priced())
+        async for _ in stream:
+            if stream.usage is not None:
+                break
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeWarning, match='no price for the model "other"'):
+                await stream.aclose()
+        assert closed == [True]
+
+    run(main())
+
+
 def test_an_account_names_the_model() -> None:
     ledger = priced()
     decluster.collect(lines("deployment-7"), ledger=ledger.account(model="m-1"))
