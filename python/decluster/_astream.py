@@ -189,16 +189,18 @@ class AsyncStream(Told, Generic[T]):
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
         first, self._ended = not self._ended, True
-        self._settle()
-        if self._reader is not None:
-            here = self._reader.get_loop() is _loop()
-            if here and not self._reader.done() and self._reader is not asyncio.current_task():
-                await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
-        elif first and self._hub.reading:
-            # It closes the rest when it is back.
-            await _close(self._source, behind=True)
-        elif first:
-            await _close(self._source)
+        try:
+            if self._reader is not None:
+                here = self._reader.get_loop() is _loop()
+                if here and not self._reader.done() and self._reader is not asyncio.current_task():
+                    await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
+            elif first and self._hub.reading:
+                # It closes the rest when it is back.
+                await _close(self._source, behind=True)
+            elif first:
+                await _close(self._source)
+        finally:
+            self._settle()
 
 
 class AsyncSdkStream(PassesOn, AsyncStream[T]):
