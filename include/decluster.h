@@ -932,10 +932,10 @@ typedef enum decluster_parameter {
      */
     DECLUSTER_PARAMETER_THINK_COPIES = 47,
     /**
-     * When nothing but comments and pings has come for so long, the stream ends with an error,
-     * after all that had come; 0 sets no limit. Time in which no input is wanted, or nobody polls,
-     * does not count. Collecting a stream has no clock and takes no notice of it. In nanoseconds: 0
-     * ms to 86400 s, initially 0 ms.
+     * When no event has come in full for so long, comments and pings aside, the stream ends with an
+     * error, after all that had come; 0 sets no limit. Time in which no input is wanted, or nobody
+     * polls, does not count. Collecting a stream has no clock and takes no notice of it. In
+     * nanoseconds: 0 ms to 86400 s, initially 0 ms.
      */
     DECLUSTER_PARAMETER_MAX_SILENCE = 48,
     /**

@@ -178,7 +178,7 @@ parameters! {
     /// Where reasoning comes in a field of its own, what stands between tags is a copy of it and is left out of
     /// pieces.
     think_copies: Switch = 0, 0, 1;
-    /// When nothing but comments and pings has come for so long, the stream ends with an error, after all that had come;
+    /// When no event has come in full for so long, comments and pings aside, the stream ends with an error, after all that had come;
     /// 0 sets no limit. Time in which no input is wanted, or nobody polls, does not count. Collecting a stream has no clock
     /// and takes no notice of it.
     max_silence: Nanoseconds = 0, 0, 86_400_000_000_000;
