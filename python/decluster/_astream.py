@@ -112,15 +112,14 @@ class AsyncStream(Told, Generic[T]):
 
     def __del__(self) -> None:
         # A stream that nobody holds any more: its reader holds only the hub and the source.
-        self._settle()
         reader = self.__dict__.get("_reader")
-        if reader is None:
-            return
-        # An error that nobody took leads to the hub by its frames, and no collector sees that.
-        self._hub.inline.close()
-        if not reader.done() and not self._source.closing and not reader.get_loop().is_closed():
-            # This may be another thread, or no moment for the loop's own.
-            reader.get_loop().call_soon_threadsafe(reader.cancel)
+        if reader is not None:
+            # An error that nobody took leads to the hub by its frames, and no collector sees that.
+            self._hub.inline.close()
+            if not reader.done() and not self._source.closing and not reader.get_loop().is_closed():
+                # This may be another thread, or no moment for the loop's own.
+                reader.get_loop().call_soon_threadsafe(reader.cancel)
+        self._settle()
 
     async def aclose(self) -> None:
         """Ends the stream and closes its source; what is queued is dropped.
@@ -189,16 +188,19 @@ class AsyncStream(Told, Generic[T]):
     async def _finish(self) -> None:
         """Waits for the reader to close the source, or closes it."""
         first, self._ended = not self._ended, True
-        self._settle()
-        if self._reader is not None:
-            here = self._reader.get_loop() is _loop()
-            if here and not self._reader.done() and self._reader is not asyncio.current_task():
-                await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
-        elif first and self._hub.reading:
-            # It closes the rest when it is back.
-            await _close(self._source, behind=True)
-        elif first:
-            await _close(self._source)
+        try:
+            if self._reader is not None:
+                here = self._reader.get_loop() is _loop()
+                if here and not self._reader.done() and self._reader is not asyncio.current_task():
+                    await asyncio.wait({self._reader}, timeout=CLOSE_WITHIN_S)
+            elif first and self._hub.reading:
+                # It closes the rest when it is back.
+                await _close(self._source, behind=True)
+            elif first:
+                await _close(self._source)
+        finally:
+            # Also of one that is cancelled; and not before: a warning may be an error.
+            self._settle()
 
 
 class AsyncSdkStream(PassesOn, AsyncStream[T]):

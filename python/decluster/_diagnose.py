@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, get_args
 
 from ._core import Diagnosis
@@ -36,12 +38,14 @@ how to record a stream with times:
   in Python, where response comes from httpx.stream(...) or requests with stream=True:
       import base64, json, time
       begin = time.monotonic()  # before the request
-      for chunk in response.iter_raw():  # requests: response.iter_content(None)
+      chunks = response.iter_raw()  # requests: iter(lambda: response.raw.read1(65536), b"")
+      for chunk in chunks:
           t_ms = (time.monotonic() - begin) * 1000
           line = {"t_ms": t_ms, "base64": base64.b64encode(chunk).decode()}
           print(json.dumps(line), file=file)
-                (iter_raw() gives the bytes of the network: ask for no compression, with
-                the header "Accept-Encoding: identity")
+                (these are the bytes of the network: ask for no compression, with the header
+                "Accept-Encoding: identity"; read1 is of urllib3 2.1 or newer, and
+                iter_content() would wait for a body that does not come in chunks)
 
 what the report says:
   cluster       a group of at least --min-tokens beside a silence of at least --min-gap;
@@ -57,7 +61,7 @@ Tokens are those that a stream counts itself, or estimates. Quantiles are exact.
 limits: 256 MiB a file, 10 million tokens in all, a day a stream, 16 MiB an event
 (--set max_event_bytes=...). Memory is up to six times the size of a file.
 exit code: 1 if a file cannot be used, or with --fail-on-cluster if there are clusters before
-the pacer."""
+the pacer, or if a stream has no times by which that could be told; 2 for wrong usage."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dialect", choices=get_args(Dialect), help="do not tell the dialect from the data"
     )
     parser.add_argument(
-        "--fail-on-cluster", action="store_true", help="exit 1 if there are clusters, name them"
+        "--fail-on-cluster",
+        action="store_true",
+        help="exit 1 if there are clusters, name them, or if it cannot be told",
     )
     parser.add_argument(
         "--html", metavar="FILE", help="draw it, on a page of HTML that needs nothing but itself"
@@ -88,6 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the verb and gives the exit code."""
+    if options.html is not None and (wrong := _no_page(options.html, options.files)):
+        complain(f"--html {options.html}: {wrong}")
+        return 2
     settings = settings_of(options)
     for name in ("cluster_min_tokens", "cluster_min_gap", "cluster_group_gap"):
         value = getattr(options, name.removeprefix("cluster_"))
@@ -169,9 +178,22 @@ class Report:
                 f"{which} no arrival times: clusters cannot be told without, only the sizes of "
                 "deltas (--help says how to record times)."
             )
+        if at_once := self.at_once():
+            which = _of(at_once, self.total["streams"])
+            said.append(
+                f"{which} one and the same time for all tokens: that is no record of arrivals, and "
+                "says nothing of clusters (--help says how to record)."
+            )
         if any(stream["times"] == "sent" for stream in self.streams):
             said.append("Ollama's times are those at the server: the network is not in them.")
         return said
+
+    def at_once(self) -> int:
+        """Streams of which all came at one time: it was noted later, or by whoever had waited."""
+        return sum(
+            stream["times"] is not None and stream["watched"] == 0 and stream["deltas"] > 1
+            for stream in self.streams
+        )
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: what it is, before, after."""
@@ -332,9 +354,22 @@ def _exit_code(report: Report) -> int:
         names = [f"{stream['name']} ({stream['before']['events']})" for stream in found]
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
         return complain(f"clustered: {', '.join(names[:MAX_NAMED])}{more}")
-    if not report.total["timed"]:
-        complain("no arrival times: whether it is clustered cannot be told")
+    untold = report.total["streams"] - report.total["timed"] + report.at_once()
+    if untold:
+        which = _of(untold, report.total["streams"])
+        return complain(f"{which} no arrival times: whether it is clustered cannot be told")
     return 0
+
+
+def _no_page(name: str, files: list[str]) -> str | None:
+    """Why the page cannot be written there."""
+    if name == "-":
+        return "give the name of a file; standard output has the report"
+    for file in files:
+        with suppress(OSError):
+            if file != "-" and os.path.samefile(name, file):
+                return "this is one of the files to read"
+    return None
 
 
 def _figures(found: dict[str, Any]) -> dict[str, Any]:

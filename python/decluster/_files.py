@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 
 def open_named(name: str) -> AbstractContextManager[BinaryIO]:
     """The file of this name; `-` is standard input, which is not ours to close."""
-    return nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
+    if name != "-":
+        return Path(name).open("rb")
+    if cast("object", sys.stdin) is None:  # as `<&-` leaves it
+        raise OSError("standard input is closed")
+    return nullcontext(sys.stdin.buffer)
 
 
 def fail(name: str, error: Exception) -> int:

@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from typing import Any, cast
 
 from ._core import Book, PriceTable
-from ._errors import ConfigError, Full, UnknownModel
+from ._errors import ConfigError, UnknownModel
 from ._usage import Tokens
 
 
@@ -218,6 +218,8 @@ class Ledger:
         Raises `UnknownModel` if the model has no price, `Full`, and `ConfigError` for a name that
         is too long; then nothing was added.
         """
+        _check_name("model", model)
+        _check_name("key", key)
         tokens: Any = what
         if what is not None and not isinstance(what, Tokens):
             tokens = getattr(what, "tokens", self)
@@ -229,7 +231,10 @@ class Ledger:
         return self._add(tokens, model or getattr(what, "model", None), key, keep=False)
 
     def account(self, *, model: str | None = None, key: str | None = None) -> Account:
-        """For the `ledger` of the verbs: streams under this key, and under this model if given."""
+        """For the `ledger` of the verbs: streams under this key, and under this model if given.
+
+        Raises `ConfigError` for a name that is too long.
+        """
         return Account(self, model, key)
 
     @property
@@ -289,19 +294,26 @@ class Account:
     key: str | None = None
     """What its streams are told apart by."""
 
+    def __post_init__(self) -> None:
+        # At the end of a stream it would be too late to say so.
+        _check_name("model", self.model)
+        _check_name("key", self.key)
+
     def enter(self, tokens: Tokens | None, model: str | None) -> None:
-        """Adds a stream that is over."""
-        model, missed = self.model or model, self.ledger._missed
+        """Adds a stream that is over. What is wrong is a warning: it must hide no other error."""
+        model, missed, said = self.model or model, self.ledger._missed, None
         try:
             try:
-                self.ledger._add(tokens, model, self.key, keep=False)
+                self.ledger._add(tokens, model, self.key, keep=model in missed)
             except UnknownModel as error:
                 self.ledger._add(tokens, model, self.key, keep=True)
                 if tokens is not None and model not in missed:
                     missed.add(model)
-                    _warn(f"a stream is in the ledger without its cost: {error}")
-        except (Full, ConfigError) as error:
-            _warn(f"a stream is not in the ledger: {error}")
+                    said = f"a stream is in the ledger without its cost: {error}"
+        except Exception as error:
+            said = f"a stream is not in the ledger: {error}"
+        if said is not None:
+            _warn(said)
 
 
 def account_of(ledger: Any) -> Account | None:
@@ -311,6 +323,19 @@ def account_of(ledger: Any) -> Account | None:
     if isinstance(ledger, Ledger):
         return Account(ledger)
     raise TypeError(f"ledger is a {type(ledger).__name__}: give a Ledger or its account()")
+
+
+def _check_name(what: str, name: Any) -> None:
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is a {type(name).__name__}: give a str")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{what} is no text: {error.reason}") from None
+    if size > NAME_BYTES:
+        raise ConfigError(f"{what} has {size} bytes: a ledger's names have at most {NAME_BYTES}")
 
 
 def _cost(found: dict[str, Any] | None) -> Cost | None:
@@ -332,5 +357,6 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
+NAME_BYTES = 256
 FIGURES = ("prompt", "cached", "cache_write", "reasoning", "output")
 COSTS = (*FIGURES, "total")

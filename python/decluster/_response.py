@@ -6,7 +6,7 @@ import contextlib
 import gc
 import socket
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -67,6 +67,52 @@ def shares_connection(response: Any) -> bool:
     return isinstance(extensions, dict) and "stream_id" in extensions
 
 
+def as_it_comes(response: Any) -> Any:
+    """The same response, but where requests would wait for 512 bytes: there it gives what is there.
+
+    It waits so for a body that does not come in chunks (HTTP/1.0, Connection: close). Before its
+    version 2.1 urllib3 has no such reads: there all stays as it is.
+    """
+    raw = getattr(response, "raw", None)
+    of_requests = any(of.__module__.startswith("requests.") for of in type(response).__mro__)
+    reads = (getattr(raw, "read1", None), getattr(getattr(raw, "_fp", None), "read1", None))
+    if of_requests and getattr(raw, "chunked", None) is False and all(map(callable, reads)):
+        return _AsItComes(response)
+    return response
+
+
+class _AsItComes:
+    """A response of requests over another `raw`: lines and errors are made by its own methods."""
+
+    def __init__(self, response: Any) -> None:
+        self.__dict__.update(_response=response, raw=_Body(response.raw))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._response, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._response, name, value)
+
+    def iter_content(self, *given: Any, **named: Any) -> Any:
+        return type(self._response).iter_content(self, *given, **named)
+
+    def iter_lines(self) -> Any:
+        return type(self._response).iter_lines(self)
+
+
+class _Body:
+    """What requests has of a body."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def stream(self, _: object, decode_content: bool) -> Iterator[bytes]:
+        # Without a size a body that is cut short would pass for a whole one.
+        while chunk := self._raw.read1(READ_SIZE, decode_content=decode_content):
+            yield chunk
+
+
+READ_SIZE = 1 << 16
 PYTHONS = ("builtins", "itertools")
 CLIENTS = ("requests", "httpx", "httpx2", "urllib3", "http")
 SDKS = ("openai", "anthropic", "google", "litellm")

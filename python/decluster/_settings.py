@@ -8,6 +8,7 @@ from typing import Any
 
 from ._core import PARAMETERS, PRESETS, PROFILES, Engine
 from ._errors import DeclusterError
+from ._published import unknown
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -17,8 +18,7 @@ def setting(text: str) -> tuple[str, Any]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     if parameter is None:
-        names = " ".join(row.name for row in PARAMETERS)
-        raise argparse.ArgumentTypeError(f"no parameter {name!r}; there are: {names}")
+        raise argparse.ArgumentTypeError(str(unknown(name)))
     taken: Any = value
     if isinstance(parameter.default, bool):
         taken = SWITCHES.get(value.lower(), value)

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _sdk
 from ._lines import alines_of, lines_of
-from ._response import owner_of, response_behind, shares_connection, socket_of
+from ._response import as_it_comes, owner_of, response_behind, shares_connection, socket_of
 from ._types import Framing
 
 
@@ -65,7 +65,7 @@ class Source:
         else:
             self._response = source
             if not _has(source, "iter_bytes"):
-                self.iterator, self.framing = iter(source.iter_lines()), "lines"
+                self.iterator, self.framing = iter(as_it_comes(source).iter_lines()), "lines"
             elif as_lines:
                 self.iterator, self.framing = lines_of(source.iter_bytes()), "lines"
             else:

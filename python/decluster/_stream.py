@@ -92,9 +92,12 @@ class Stream(Told, Generic[T]):
         Returns within 100 ms. A reader that blocks in a source whose socket cannot be reached ends
         with that read.
         """
-        thread = self._abandon()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(CLOSE_WITHIN_S)
+        try:
+            self._abandon()
+        finally:
+            thread = self._thread
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(CLOSE_WITHIN_S)
 
     def flush(self) -> None:
         """Stops pacing what is queued at present: it comes at once."""
@@ -127,25 +130,28 @@ class Stream(Told, Generic[T]):
         with self._lock:
             first, self._ended = not self._ended or self._close_late, True
             self._close_late = False
-        if first and self._thread is None:
-            _close(self._source)
-        self._settle()
+        try:
+            if first and self._thread is None:
+                _close(self._source)
+        finally:
+            self._settle()
 
-    def _abandon(self) -> threading.Thread | None:
+    def _abandon(self) -> None:
         with self._lock:
             first, self._ended = not self._ended, True
             self._feed = None
-        self._flow.close()
-        if self._thread is not None:
-            self._source.interrupt()
-        elif first and self._source.running:
-            # Another thread reads, or the source itself closes: who reads closes it, being back.
-            self._close_late = True
-            self._source.interrupt()
-        elif first:
-            _close(self._source)
-        self._settle()
-        return self._thread
+        try:
+            self._flow.close()
+            if self._thread is not None:
+                self._source.interrupt()
+            elif first and self._source.running:
+                # Another thread reads, or the source itself closes: who reads closes it then.
+                self._close_late = True
+                self._source.interrupt()
+            elif first:
+                _close(self._source)
+        finally:
+            self._settle()
 
     def _leave_to_parent(self) -> None:
         """In a forked child: the reader did not come along, and the socket is the parent's."""

@@ -287,9 +287,9 @@ def collect(
     >>> collect(lines).output
     'Hi there.'
     """
+    account = account_of(ledger)
     opened = open_source(source, closer, framing, as_lines=False)
     collector = Collector(framing=opened.framing, dialect=dialect, budget=budget, **parameters)
-    account = account_of(ledger)
     if isinstance(opened, AsyncSource):
         return _collect_async(opened, collector, framing, account)
     with _reading(collector, framing, account):

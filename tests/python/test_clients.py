@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
@@ -253,6 +254,70 @@ def test_the_first_text_is_not_held_back() -> None:
         stream.close()
         assert len(arrived) == 1
     assert no_reader_left()
+
+
+@contextmanager
+def without_chunks(
+    begin: bytes, rest: bytes, *headers: str
+) -> Iterator[tuple[requests.Response, threading.Event]]:
+    """The response to HTTP/1.0, of which the rest comes once the event is set."""
+    go_on = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(1 << 16)
+            head = "\r\n".join(("HTTP/1.0 200 OK", *headers, "", ""))
+            connection.sendall(head.encode() + begin)
+            go_on.wait(10)
+            connection.sendall(rest)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening, requests.Session() as session:
+        session.trust_env = False
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        try:
+            with session.get(url, stream=True, timeout=10) as response:
+                yield response, go_on
+        finally:
+            go_on.set()
+            thread.join()
+
+
+SHORT = event(delta={"content": "Renew the lease. "})
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize("verb", [decluster.wrap, decluster.pieces])
+def test_what_has_come_without_chunks_is_not_waited_with(
+    verb: Callable[..., Any], coding: str
+) -> None:
+    begin, rest = SHORT, b"".join(END)
+    if coding == "gzip":
+        packer = zlib.compressobj(wbits=31)
+        begin = packer.compress(begin) + packer.flush(zlib.Z_SYNC_FLUSH)
+        rest = packer.compress(rest) + packer.flush()
+    with without_chunks(begin, rest, f"Content-Encoding: {coding}") as (response, go_on):
+        stream = verb(response)
+        items = [next(stream)]
+        assert not go_on.is_set()
+        go_on.set()
+        items += stream
+        assert stream.verdict == "complete"
+    if verb is decluster.wrap:
+        assert {type(item) for item in items} == {bytes}
+        assert texts([item.decode() for item in items]) == ("", "Renew the lease. ")
+    else:
+        assert "".join(map(str, items)) == "Renew the lease. "
+
+
+def test_a_body_that_is_cut_short_without_chunks_raises_the_clients_own_error() -> None:
+    cut = without_chunks(SHORT, b"", "Content-Length: 2000")
+    with cut as (response, go_on):
+        go_on.set()
+        with pytest.raises(requests.exceptions.ChunkedEncodingError, match="IncompleteRead"):
+            decluster.collect(response)
 
 
 def test_closing_leaves_a_connection_of_http_2_to_the_other_responses() -> None:

@@ -7,13 +7,14 @@ import json
 import math
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import decluster
-from decluster import Clusters, ConfigError, Engine
+from decluster import Clusters, ConfigError, Engine, httpx_hooks
 
 MS = 1_000_000
 TEXT = "The lease ends while the worker runs. So the queue hands the job out again. "
@@ -166,11 +167,20 @@ def test_what_is_closed_early_or_dropped_counts_when_it_is(background: bool) -> 
     assert streams(before) == 1
 
 
-def test_a_budget_that_is_exceeded_counts() -> None:
+@pytest.mark.parametrize("background", [True, False])
+def test_what_nobody_reads_does_not_count(background: bool) -> None:
+    before = scrape()
+    httpx_hooks.hooks(background=background)
+    decluster.wrap(stream(), background=background).close()
+    assert scrape() == before
+
+
+@pytest.mark.parametrize("over_budget", ["raise", "event"])
+def test_a_budget_that_is_exceeded_counts(over_budget: Any) -> None:
     before = scrape()
     source = [chunk("", reasoning_content=TEXT * 20), b"data: [DONE]\n\n"]
-    with pytest.raises(decluster.ReasoningBudgetExceeded):
-        list(decluster.pieces(source, max_reasoning_tokens=20))
+    with suppress(decluster.ReasoningBudgetExceeded):
+        list(decluster.pieces(source, max_reasoning_tokens=20, over_budget=over_budget))
     assert grown(before, "decluster_reasoning_budget_exceeded_total") == 1
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import json
+import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import urllib3
 from diagnose_files import EVEN, INCIDENT, SHARED, counted, said, timed
 
 from decluster._cli import main
@@ -185,9 +188,13 @@ def test_without_times_only_sizes_are_told(
     assert found["before"]["gap_ms"] is None
     assert "no arrival times" in found["verdict"][0]
     code, out, err = run(capsys, "--fail-on-cluster", file)
-    assert code == 0
+    # A pipeline must not take that for a yes.
+    assert code == 1
     assert "before  after" not in out
-    assert err == "decluster: no arrival times: whether it is clustered cannot be told\n"
+    assert (
+        err
+        == "decluster: The stream has no arrival times: whether it is clustered cannot be told\n"
+    )
 
 
 def test_ollama_says_when_it_sent_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -387,6 +394,66 @@ def test_the_snippet_of_the_help_records_what_is_read(
     found = figures(capsys, tmp_path / "capture")
     assert (found["timed"], found["deltas"]) == (True, 2)
     assert found["before"]["first_token_ms"] is not None
+
+
+def test_the_snippet_records_arrivals_of_requests_without_chunks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["diagnose", "--help"])
+    _, _, recipe = capsys.readouterr().out.partition("# requests: ")
+    here, there = socket.socketpair()
+    with here, there, here.makefile("rb") as body:
+        response = SimpleNamespace(raw=urllib3.HTTPResponse(body, preload_content=False))
+        chunks = eval(recipe.partition("\n")[0], {"response": response})
+        for text in ("One. ", "Two."):
+            there.sendall(said(text).encode())
+            # The next one is not there yet, nor the end.
+            assert next(chunks) == said(text).encode()
+
+
+def test_one_time_for_all_tokens_is_no_record_of_arrivals(
+    incident: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "capture"
+    file.write_text(timed((900.0, said(text)) for text in ("One. ", "Two.")))
+    expected = "The stream has one and the same time for all tokens: that is no record of arrivals"
+    assert figures(capsys, file)["verdict"][-1].startswith(expected)
+    assert run(capsys, "--fail-on-cluster", file)[0] == 1
+    assert not any("no record" in sentence for sentence in figures(capsys, incident)["verdict"])
+
+
+def test_a_page_over_an_input_is_refused(
+    incident: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = incident.with_name("link")
+    link.symlink_to(incident)
+    for page, says in (
+        (incident, "this is one of the files to read"),
+        (link, "this is one of the files to read"),
+        ("-", "give the name of a file; standard output has the report"),
+    ):
+        assert run(capsys, incident, "--html", page) == (
+            2,
+            "",
+            f"decluster: --html {page}: {says}\n",
+        )
+    assert incident.read_text() == INCIDENT
+
+
+def test_standard_input_that_is_closed_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(capsys, "-") == (1, "", "decluster: -: standard input is closed\n")
+
+
+def test_a_misspelt_setting_is_answered_with_what_may_be_meant(
+    incident: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(capsys, "--set", "max_dealy=1", incident)
+    assert "no parameter 'max_dealy'; did you mean max_delay?" in capsys.readouterr().err
 
 
 def test_all_recorded_traces_are_diagnosed(capsys: pytest.CaptureFixture[str]) -> None:

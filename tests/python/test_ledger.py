@@ -292,8 +292,41 @@ def test_a_full_ledger_refuses_and_breaks_no_stream() -> None:
         ledger.add(None, key="more")
     with pytest.warns(RuntimeWarning, match="a stream is not in the ledger: a ledger has at most"):
         assert decluster.collect(LINES, ledger=ledger).output == "One two. Three four."
-    with pytest.raises(decluster.ConfigError, match="at most 256 bytes, not 300"):
-        ledger.add(None, key="x" * 300)
+
+
+@pytest.mark.parametrize("name", ["key", "model"])
+@pytest.mark.parametrize("opens", [Ledger.account, lambda ledger, **of: ledger.add(None, **of)])
+def test_a_bad_name_is_refused_where_it_is_given(name: str, opens: Callable[..., Any]) -> None:
+    ledger = Ledger()
+    with pytest.raises(TypeError, match=f"^{name} is a int: give a str"):
+        opens(ledger, **{name: 5})
+    with pytest.raises(decluster.ConfigError, match=f"^{name} is no text: surrogates"):
+        opens(ledger, **{name: "\ud800"})
+    with pytest.raises(decluster.ConfigError, match=f"^{name} has 257 bytes: .* at most 256"):
+        opens(ledger, **{name: "é" * 128 + "x"})
+    opens(ledger, **{name: "é" * 128})
+
+
+class Unwilling(Ledger):
+    """Takes no stream."""
+
+    def _add(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("not today")
+
+
+@pytest.mark.parametrize(
+    "read", [lambda *of, **by: list(decluster.wrap(*of, **by)), decluster.collect]
+)
+def test_what_a_ledger_raises_at_the_end_hides_no_error_and_closes_the_source(
+    read: Callable[..., Any],
+) -> None:
+    closed: list[None] = []
+    with (
+        pytest.warns(RuntimeWarning, match="a stream is not in the ledger: not today"),
+        pytest.raises(OSError, match="reset"),
+    ):
+        read(broken(), ledger=Unwilling(), closer=lambda: closed.append(None))
+    assert until(lambda: closed == [None])
 
 
 # Streams that enter a ledger by themselves.
@@ -421,6 +454,32 @@ def test_a_model_without_a_price_breaks_no_stream_and_is_told_once() -> None:
     assert (counts(total), total.tokens.input) == ((4, 0, 3), 400)
     assert total.cost is not None
     assert total.cost.total == TOTAL
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_a_source_is_closed_also_where_warnings_are_errors(background: bool) -> None:
+    closed: list[bool] = []
+
+    async def source() -> AsyncIterator[str]:
+        try:
+            for line in lines("other"):
+                yield line
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        stream = decluster.wrap(source(), background=background, ledger=priced())
+        async for _ in stream:
+            if stream.usage is not None:
+                break
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeWarning, match='no price for the model "other"'):
+                await stream.aclose()
+        assert closed == [True]
+
+    run(main())
 
 
 def test_an_account_names_the_model() -> None:

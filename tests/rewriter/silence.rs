@@ -45,6 +45,10 @@ fn a_silent_source_ends_after_all_that_had_come() {
     assert_eq!(ended, Some(ms(2_010)));
     assert!(String::from_utf8(out).unwrap().contains("renewed."));
     assert_eq!(rewriter.take_fault(), Some(RewriterError::Stalled { silence: ms(2_000) }));
+    assert_eq!(rewriter.stalled(), Some(ms(2_000)));
+    let totals = decluster::guard::Totals::default();
+    totals.add(&rewriter);
+    assert!(totals.render().contains("decluster_stalled_streams_total 1\n"));
     assert_eq!(rewriter.answer().verdict, Some(Verdict::Truncated));
     assert!(rewriter.has_ended() && !rewriter.wants_input());
     assert_eq!(rewriter.push(now, b"data"), Err(RewriterError::Finished));

@@ -96,9 +96,9 @@ impl Clusters {
 /// True
 ///
 /// Each stream of `wrap`, `pieces` and `blocks` is added once, when it has ended, is closed or is dropped: what still
-/// runs is not in it. What `collect` reads is not paced and does not count, nor does an `Engine` of your own. The sums
-/// are those of this process: one that was forked goes on from what its parent had counted, and workers of a server
-/// each have their own.
+/// runs is not in it, nor what nobody read. What `collect` reads is not paced and does not count, nor does an `Engine` of
+/// your own. The sums are those of this process: one that was forked goes on from what its parent had counted, and workers
+/// of a server each have their own.
 #[pyfunction]
 pub(crate) fn metrics() -> String {
     TOTALS.render()

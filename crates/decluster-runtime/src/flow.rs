@@ -186,7 +186,8 @@ impl<E> Flow<E> {
         let _ = self.waker.try_send(());
     }
 
-    /// Adds the stream to these sums once it is over: when it has ended, is closed or is dropped.
+    /// Adds the stream to these sums once it is over: when it has ended, is closed or is dropped. One that nobody read is
+    /// not added.
     pub fn count_in(&self, totals: &Arc<Totals>) {
         self.core.lock().count_in(totals);
     }

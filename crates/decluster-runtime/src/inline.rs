@@ -30,6 +30,8 @@ pub struct Inline<E> {
     ended: bool,
     error: Option<E>,
     started: Instant,
+    /// Somebody has asked for what is due.
+    asked: bool,
     /// Where it is added when it is over.
     totals: Option<Arc<Totals>>,
 }
@@ -53,10 +55,12 @@ impl<E> Inline<E> {
     /// As [`Rewriter::new`].
     pub fn new(config: &Config, options: RewriterOptions) -> Result<Self, RewriterError> {
         let rewriter = Rewriter::new(config, options, Nanos::ZERO)?;
-        Ok(Self { rewriter, ended: false, error: None, started: Instant::now(), totals: None })
+        let started = Instant::now();
+        Ok(Self { rewriter, ended: false, error: None, started, asked: false, totals: None })
     }
 
-    /// Adds the stream to these sums once it is over: at [`Inline::end`], when it is closed, or when it is dropped.
+    /// Adds the stream to these sums once it is over: at [`Inline::end`], when it is closed, or when it is dropped. One that
+    /// nobody polled, and of which nothing came, is not added.
     pub fn count_in(&mut self, totals: &Arc<Totals>) {
         self.totals = Some(Arc::clone(totals));
     }
@@ -143,14 +147,14 @@ impl<E> Inline<E> {
 
     /// What to do now; after [`Rewritten::Finished`], [`Inline::end`] says how it ended.
     pub fn poll(&mut self, now: Nanos) -> Rewritten<'_> {
+        self.asked = true;
         self.rewriter.poll(now)
     }
 
     /// How the stream ended, once everything is out. An error is given once.
     pub fn end(&mut self) -> End<E> {
-        let fault = self.rewriter.take_fault();
         self.count();
-        match (self.error.take(), fault) {
+        match (self.error.take(), self.rewriter.take_fault()) {
             (Some(error), _) => End::Failed(error),
             (None, Some(fault)) => End::Fault(fault),
             (None, None) => End::Finished,
@@ -174,7 +178,8 @@ impl<E> Inline<E> {
 
     /// Adds it to the sums, once.
     fn count(&mut self) {
-        if let Some(totals) = self.totals.take() {
+        let was_used = self.asked || self.rewriter.answer().events > 0;
+        if let Some(totals) = self.totals.take().filter(|_| was_used) {
             totals.add(&self.rewriter);
         }
     }

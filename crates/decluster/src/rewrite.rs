@@ -77,6 +77,7 @@ pub struct Rewriter {
     uncut: Uncut,
     excess: Excess,
     silence: Silence,
+    stalled: Option<Nanos>,
     ending: bool,
     ended: bool,
     out: Vec<u8>,
@@ -200,6 +201,7 @@ impl Rewriter {
             uncut: Uncut::default(),
             excess: Excess { as_event: config.over_budget == 1, ..Excess::default() },
             silence: Silence::new(config.max_silence),
+            stalled: None,
             ending: false,
             ended: false,
             out: Vec::new(),
@@ -320,6 +322,11 @@ impl Rewriter {
         self.excess.found
     }
 
+    /// The silence that ended the stream, if one did; as in [`RewriterError::Stalled`].
+    pub fn stalled(&self) -> Option<Nanos> {
+        self.stalled
+    }
+
     /// Whether no more input is taken in: the stream was finished or cancelled, or a fault ended it.
     pub fn has_ended(&self) -> bool {
         self.ending
@@ -433,8 +440,9 @@ impl Rewriter {
         self.cancel(Cancel::Flush);
         self.pump(now);
         // A source that has said its end need not close.
-        if self.answer().verdict != Some(Verdict::Complete) {
-            self.fault.get_or_insert(RewriterError::Stalled { silence });
+        if self.answer().verdict != Some(Verdict::Complete) && self.fault.is_none() {
+            self.fault = Some(RewriterError::Stalled { silence });
+            self.stalled = Some(silence);
         }
     }
 

@@ -352,7 +352,10 @@ impl Decoder {
                 return if self.block.open { Step::More } else { Step::Frame };
             }
             Field::Data => self.block.add_data(&self.buf[self.start..], self.start, value),
-            Field::Event => self.block.set_name(text),
+            Field::Event => {
+                let range = value.start - self.start..value.end - self.start;
+                self.block.named = Some(range).filter(|range| !range.is_empty());
+            }
             Field::Id => {
                 self.block.own_id = true;
                 if !text.contains(&0) {
@@ -439,13 +442,16 @@ impl Decoder {
                 Err(_) => self.block.data = Data::Joined(lossy(bytes)),
             }
         }
+        if !matches!(self.block.data, Data::None) {
+            self.block.read_name(raw);
+        }
         let (data, data_range) = match (line, &self.block.data) {
             (Some((text, range)), _) => (Some(text), Some(range)),
             (None, Data::Joined(text)) => (Some(text.as_str()), None),
             (None, _) => (None, None),
         };
         let event = data.map(|data| Event {
-            name: if self.block.named { &self.block.name } else { MESSAGE },
+            name: if self.block.named.is_some() { &self.block.name } else { MESSAGE },
             data,
             id: &self.id,
             retry: self.block.retry,

@@ -117,8 +117,8 @@ impl Ledger {
         model: Option<&str>,
         key: Option<&str>,
     ) -> Result<Option<Cost>, LedgerError> {
-        if let Some(prices) = &self.prices {
-            prices.find(model).map_err(LedgerError::UnknownModel)?;
+        if let Some(prices) = self.prices.as_ref().filter(|prices| prices.find(model).is_none()) {
+            return Err(LedgerError::UnknownModel(prices.unknown(model)));
         }
         self.keep(tokens, model, key)
     }
@@ -237,13 +237,13 @@ impl Ledger {
 
     /// What the price table calls it, or what it was called.
     fn name(&self, model: Option<&str>) -> Option<String> {
-        let known = self.prices.as_ref().and_then(|prices| prices.find(model).ok());
+        let known = self.prices.as_ref().and_then(|prices| prices.find(model));
         known.map(|(name, _)| name).or(model).map(ToOwned::to_owned)
     }
 
     fn cost(&self, model: Option<&str>, row: &Row) -> Option<Cost> {
         let prices = self.prices.as_ref()?;
-        let (_, price) = prices.find(model).ok()?;
+        let (_, price) = prices.find(model)?;
         let cost = row.charged.cost(price, prices.currency());
         Some(match &self.currency {
             Some((currency, rate)) => cost.times(currency, *rate),

@@ -105,7 +105,8 @@ impl Meter {
         }
         self.reported = Some(count);
         let total = self.before.saturating_add(count);
-        self.last = last.then_some(total).or(self.last);
+        // Of several choices another one may have begun since all that were seen had stopped.
+        self.last = last.then_some(total);
         if self.spent {
             return false;
         }
@@ -416,6 +417,20 @@ mod tests {
         let exceeded = ReasoningBudgetExceeded { used: 500, limit: 100, source, shared };
         assert_eq!(meter.settle(), Some(exceeded));
         assert_eq!(meter.settle(), None);
+    }
+
+    #[test]
+    fn a_report_after_a_final_one_says_that_it_was_not() {
+        let budget = Budget::new(1_000);
+        let mut meter = meter(0);
+        meter.share(budget.clone());
+        meter.arrive(20 * TOKEN, None);
+        meter.leave(20).unwrap();
+        meter.report(20, true);
+        meter.arrive(20 * TOKEN, None);
+        meter.leave(20).unwrap();
+        meter.report(50, false);
+        assert_eq!((meter.settle(), budget.used()), (None, 50));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Prices {
     /// # Errors
     /// [`UnknownModel`].
     pub fn get(&self, model: &str) -> Result<&Price, UnknownModel> {
-        self.find(Some(model)).map(|(_, price)| price)
+        self.find(Some(model)).map(|(_, price)| price).ok_or_else(|| self.unknown(Some(model)))
     }
 
     /// The models by name, without aliases.
@@ -129,13 +129,14 @@ impl Prices {
     }
 
     /// The name in the table, and the price.
-    pub(super) fn find(&self, model: Option<&str>) -> Result<(&str, &Price), UnknownModel> {
-        let name = model.map(|model| self.aliases.get(model).map_or(model, String::as_str));
-        let found = name.and_then(|name| self.models.get_key_value(name));
-        found.map(|(name, price)| (name.as_str(), price)).ok_or_else(|| self.unknown(model))
+    pub(super) fn find(&self, model: Option<&str>) -> Option<(&str, &Price)> {
+        let model = model?;
+        let name = self.aliases.get(model).map_or(model, String::as_str);
+        self.models.get_key_value(name).map(|(name, price)| (name.as_str(), price))
     }
 
-    fn unknown(&self, model: Option<&str>) -> UnknownModel {
+    /// Why a model has no price. It goes through the whole table.
+    pub(super) fn unknown(&self, model: Option<&str>) -> UnknownModel {
         let names = || self.models.keys().chain(self.aliases.keys());
         let likeness = |model: &str, name: &str| {
             // Some put the provider in front.

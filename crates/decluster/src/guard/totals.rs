@@ -41,6 +41,7 @@ pub struct Totals {
     bytes_in: Sum,
     bytes_out: Sum,
     over_budget: Sum,
+    stalled: Sum,
     before: Seen,
     after: Seen,
 }
@@ -78,6 +79,9 @@ impl Totals {
         self.after.add(after);
         if stream.exceeded().is_some() {
             self.over_budget.add(1);
+        }
+        if stream.stalled().is_some() {
+            self.stalled.add(1);
         }
     }
 
@@ -145,8 +149,13 @@ impl Totals {
         )?;
         out.counter(
             "decluster_reasoning_budget_exceeded_total",
-            "Streams that were ended because they had more reasoning than a budget allows.",
+            "Streams that had more reasoning than max_reasoning_tokens or a shared budget allows.",
             &[("", &self.over_budget)],
+        )?;
+        out.counter(
+            "decluster_stalled_streams_total",
+            "Streams that were ended because nothing came for max_silence.",
+            &[("", &self.stalled)],
         )?;
         out.counter(
             "decluster_cluster_events_total",

@@ -8,9 +8,10 @@ use core::ops::Range;
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) data: Data,
-    /// Of this event if it is [`named`](Self::named), or else of one before it.
+    /// Of the event that was handed out last, if that had one and it was short.
     pub(super) name: String,
-    pub(super) named: bool,
+    /// Where the name of this one stands, relative to the start of the frame.
+    pub(super) named: Option<Range<usize>>,
     pub(super) id: Option<String>,
     pub(super) own_id: bool,
     pub(super) retry: Option<u64>,
@@ -33,7 +34,11 @@ pub(super) enum Data {
 
 impl Block {
     pub(super) fn clear(&mut self) {
-        *self = Self { name: mem::take(&mut self.name), ..Self::default() };
+        let mut name = mem::take(&mut self.name);
+        if name.capacity() > NAME_KEPT_MAX {
+            name = String::new();
+        }
+        *self = Self { name, ..Self::default() };
     }
 
     /// Whether a line of this field would begin an event after the one in the block.
@@ -41,8 +46,9 @@ impl Block {
         matches!(field, Field::Data | Field::Event) && !matches!(self.data, Data::None)
     }
 
-    pub(super) fn set_name(&mut self, name: &[u8]) {
-        self.named = !name.is_empty();
+    /// Reads the name, for an event that is handed out: without data nobody asks for it.
+    pub(super) fn read_name(&mut self, raw: &[u8]) {
+        let Some(name) = self.named.clone().and_then(|range| raw.get(range)) else { return };
         // Most have the name of the one before.
         if self.name.as_bytes() != name {
             self.name = lossy(name);
@@ -119,5 +125,7 @@ pub(super) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// A longer name is not kept for the next event: no provider has such names.
+const NAME_KEPT_MAX: usize = 256;
 #[cfg(feature = "wire")]
 const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
