@@ -814,7 +814,9 @@ test("a timer runs only while somebody waits", async () => {
       send = (chunk) => controller.enqueue(chunk);
     },
   });
-  const stream = pieces(chunks, { unit: "word" });
+  // However slow this machine is, the second piece is not due yet.
+  const options = { pace: "fixed", rate: 1, burst: 1, maxDelay: 60_000, unit: "word" } as const;
+  const stream = pieces(chunks, options);
   send(sse(words(60).join("")));
   await stream.next();
   assert.equal(timers(), before, "nobody waits yet");
