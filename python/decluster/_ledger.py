@@ -242,12 +242,12 @@ class Ledger:
                     "a ledger adds a stream, an Answer, a Usage or Tokens, not "
                     f"{type(what).__name__}; usage() reads responses"
                 )
-        check = getattr(type(what), "_check_for", None)
-        if check is not None:
-            check(what, self)
+        stream: Any = what if hasattr(cast("object", type(what)), "_check_for") else None
+        if stream is not None:
+            stream._check_for(self)
         cost = self._add(tokens, model or getattr(what, "model", None), key, keep=False)
-        if check is not None:
-            what._ledgers.append(self)
+        if stream is not None:
+            stream._ledgers.append(self)
         return cost
 
     def account(self, *, model: str | None = None, key: str | None = None) -> Account:
@@ -399,11 +399,10 @@ def _json_of(table: Mapping[str, Any]) -> str:
 
 def _check_figures(table: Mapping[str, Any]) -> None:
     """Finds what as JSON would be a syntax error, or a number that nobody wrote."""
-    models: Any = table.get("models")
-    for model, price in models.items() if isinstance(models, Mapping) else ():
-        for member, figure in price.items() if isinstance(price, Mapping) else ():
+    for model, price in _members(table.get("models")):
+        for member, figure in _members(price):
             at = f'model "{model}", {member}'
-            if isinstance(figure, (Mapping, list)) and member != "aliases":
+            if type(figure) in (dict, list) and member != "aliases":
                 raise ConfigError(f"{at} is no number, but a {type(figure).__name__}")
             if not isinstance(figure, float):
                 continue
@@ -415,6 +414,10 @@ def _check_figures(table: Mapping[str, Any]) -> None:
                     f"{at} is {figure!r}, with more than 9 decimals: a float is seldom what was "
                     "written, give text or a Decimal"
                 )
+
+
+def _members(of: Any) -> list[tuple[Any, Any]]:
+    return list(cast("Mapping[Any, Any]", of).items()) if isinstance(of, Mapping) else []
 
 
 def _plain(value: Any) -> Any:
