@@ -222,7 +222,11 @@ class Clusters:
         cls, *, min_tokens: int = 40, min_gap: float = 1.0, group_gap: float = 0.03
     ) -> Clusters: ...
     def record(self, now_ns: int, tokens: int) -> None:
-        """So many LLM tokens came, or left, at this time of a monotonic clock."""
+        """So many LLM tokens came, or left, at this time of a monotonic clock.
+
+        A time before the last one counts as that one. A number below 0 or above 2^64 - 1 is an
+        `OverflowError`.
+        """
     def end_stream(self) -> None:
         """The stream is over; what is recorded next is of another, on a clock of its own."""
     def merge(self, other: Clusters) -> None:

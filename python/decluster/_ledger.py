@@ -6,8 +6,9 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any, cast
 
 from ._core import Book, PriceTable
@@ -62,8 +63,13 @@ class Cost:
     def rounded(self, decimals: int = 2) -> Cost:
         """For display: each number rounded, to the even digit where it lies half-way.
 
-        The total is rounded from the exact one, so the parts may add up to a little more or less.
+        `decimals` is 0 to 28. The total is rounded from the exact one, so the parts may add up to a
+        little more or less.
         """
+        if not isinstance(cast("object", decimals), int):
+            raise TypeError(f"decimals is a {type(decimals).__name__}: give an int")
+        if not 0 <= decimals <= MOST_DECIMALS:
+            raise ValueError(f"decimals is out of its bounds: 0 to {MOST_DECIMALS}")
         last, enough = Decimal((0, (1,), -decimals)), Context(prec=100)
         numbers = {name: getattr(self, name).quantize(last, context=enough) for name in COSTS}
         return Cost(**numbers, currency=self.currency)
@@ -80,7 +86,11 @@ class LedgerEntry:
     streams: int
     """All answers."""
     unreported: int
-    """Of these, those without usage: nothing is known of what they cost."""
+    """Of these, those without usage: nothing is known of what they cost.
+
+    Anthropic's streams begin with a usage: one that broke off is none of these, and has all of its
+    input but only the first count of its output (mostly 1).
+    """
     unpriced: int
     """Of these, those with usage whose model has no price; none without a price table."""
     tokens: Tokens
@@ -119,7 +129,7 @@ class Prices:
         if isinstance(table, str):
             self._table = PriceTable(table)
         elif isinstance(cast("object", table), Mapping):
-            self._table = PriceTable(json.dumps(table, default=_plain), is_made=True)
+            self._table = PriceTable(_json_of(table), is_made=True)
         else:
             raise TypeError(
                 f"prices are JSON or TOML text, or a mapping, not {type(table).__name__}; "
@@ -132,6 +142,9 @@ class Prices:
 
         Raises `ConfigError` with its name, and `OSError` if it cannot be read.
         """
+        if not isinstance(cast("object", path), (str, os.PathLike)):
+            # A number would be taken for a descriptor.
+            raise TypeError(f"path is a {type(path).__name__}: give the name of a file")
         try:
             with open(path, encoding="utf-8") as file:
                 return cls(file.read())
@@ -215,8 +228,9 @@ class Ledger:
         `model` is as the answer names it, unless given. `None` is an answer without usage. The cost
         is `None` without prices, and for an answer without usage.
 
-        Raises `UnknownModel` if the model has no price, `Full`, and `ConfigError` for a name that
-        is too long; then nothing was added.
+        Raises `UnknownModel` if the model has no price, `Full`, `ConfigError` for a name that is
+        too long or a count out of its bounds, and `CallerError` for a stream that is not over, or
+        is in this ledger already (also by `ledger=`); then nothing was added.
         """
         _check_name("model", model)
         _check_name("key", key)
@@ -228,7 +242,13 @@ class Ledger:
                     "a ledger adds a stream, an Answer, a Usage or Tokens, not "
                     f"{type(what).__name__}; usage() reads responses"
                 )
-        return self._add(tokens, model or getattr(what, "model", None), key, keep=False)
+        stream: Any = what if hasattr(cast("object", type(what)), "_check_for") else None
+        if stream is not None:
+            stream._check_for(self)
+        cost = self._add(tokens, model or getattr(what, "model", None), key, keep=False)
+        if stream is not None:
+            stream._ledgers.append(self)
+        return cost
 
     def account(self, *, model: str | None = None, key: str | None = None) -> Account:
         """For the `ledger` of the verbs: streams under this key, and under this model if given.
@@ -259,6 +279,8 @@ class Ledger:
 
         Raises `Full`; then nothing was added.
         """
+        if not isinstance(cast("object", other), Ledger):
+            raise TypeError(f"a Ledger merges with a Ledger, not {type(other).__name__}")
         self._book.merge(other._book)
 
     def __repr__(self) -> str:
@@ -269,7 +291,11 @@ class Ledger:
     def _add(
         self, tokens: Tokens | None, model: str | None, key: str | None, *, keep: bool
     ) -> Cost | None:
-        return _cost(self._book.add(tokens, model, key, keep))
+        try:
+            return _cost(self._book.add(tokens, model, key, keep))
+        except (OverflowError, TypeError):
+            _check_counts(tokens)
+            raise
 
     def _entries(self, of: Any) -> list[LedgerEntry]:
         entries = self._book.entries(of)
@@ -338,6 +364,20 @@ def _check_name(what: str, name: Any) -> None:
         raise ConfigError(f"{what} has {size} bytes: a ledger's names have at most {NAME_BYTES}")
 
 
+def _check_counts(tokens: Tokens | None) -> None:
+    """Says which count no ledger takes."""
+    for field in fields(Tokens):
+        count: Any = getattr(tokens, field.name, None)
+        if count is not None and not isinstance(count, int):
+            raise TypeError(f"{field.name} is a {type(count).__name__}: give an int or None")
+        if count is not None and not 0 <= count < 1 << 64:
+            raise ConfigError(f"{field.name} is {_short(count)}: give a number from 0 to 2^64 - 1")
+
+
+def _short(number: int) -> str:
+    return str(number) if abs(number) < 1 << 128 else "too large"
+
+
 def _cost(found: dict[str, Any] | None) -> Cost | None:
     if found is None:
         return None
@@ -346,6 +386,38 @@ def _cost(found: dict[str, Any] | None) -> Cost | None:
 
 def _decimals(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: Decimal(value) if name in names else value for name, value in found.items()}
+
+
+def _json_of(table: Mapping[str, Any]) -> str:
+    _check_figures(table)
+    try:
+        return json.dumps(table, default=_plain)
+    except (RecursionError, ValueError) as error:
+        said = "it nests too deeply" if isinstance(error, RecursionError) else error
+        raise ConfigError(f"this is no price table: {said}") from None
+
+
+def _check_figures(table: Mapping[str, Any]) -> None:
+    """Finds what as JSON would be a syntax error, or a number that nobody wrote."""
+    for model, price in _members(table.get("models")):
+        for member, figure in _members(price):
+            at = f'model "{model}", {member}'
+            if type(figure) in (dict, list) and member != "aliases":
+                raise ConfigError(f"{at} is no number, but a {type(figure).__name__}")
+            if not isinstance(figure, float):
+                continue
+            if not isfinite(figure):
+                raise ConfigError(f"{at} is {figure}: give a number")
+            exponent = Decimal(repr(figure)).as_tuple().exponent
+            if isinstance(exponent, int) and exponent < -9:
+                raise ConfigError(
+                    f"{at} is {figure!r}, with more than 9 decimals: a float is seldom what was "
+                    "written, give text or a Decimal"
+                )
+
+
+def _members(of: Any) -> list[tuple[Any, Any]]:
+    return list(cast("Mapping[Any, Any]", of).items()) if isinstance(of, Mapping) else []
 
 
 def _plain(value: Any) -> Any:
@@ -358,5 +430,6 @@ def _warn(message: str) -> None:
 
 
 NAME_BYTES = 256
+MOST_DECIMALS = 28
 FIGURES = ("prompt", "cached", "cache_write", "reasoning", "output")
 COSTS = (*FIGURES, "total")

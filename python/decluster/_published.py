@@ -86,5 +86,6 @@ OF_VERBS = {
     "dialect": "the verbs",
     "closer": "the verbs",
     "budget": "the verbs",
+    "ledger": "the verbs",
 }
 OWN = "the names of decluster.PARAMETERS"

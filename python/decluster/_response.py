@@ -84,8 +84,11 @@ def as_it_comes(response: Any) -> Any:
 class _AsItComes:
     """A response of requests over another `raw`: lines and errors are made by its own methods."""
 
+    _kind: Any
+
     def __init__(self, response: Any) -> None:
-        self.__dict__.update(_response=response, raw=_Body(response.raw))
+        raw = _Body(response.raw)
+        self.__dict__.update(_response=response, _kind=type(response), raw=raw)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._response, name)
@@ -94,10 +97,10 @@ class _AsItComes:
         setattr(self._response, name, value)
 
     def iter_content(self, *given: Any, **named: Any) -> Any:
-        return type(self._response).iter_content(self, *given, **named)
+        return self._kind.iter_content(self, *given, **named)
 
     def iter_lines(self) -> Any:
-        return type(self._response).iter_lines(self)
+        return self._kind.iter_lines(self)
 
 
 class _Body:

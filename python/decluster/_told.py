@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from ._core import Known
-from ._errors import Exceeded
+from ._errors import Exceeded, Misuse
 from ._types import Dialect, Framing, Verdict
 from ._usage import Tokens, tokens_of
 
 if TYPE_CHECKING:
-    from ._ledger import Account
+    from ._ledger import Account, Ledger
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,15 @@ class How:
 class Told:
     """What is known of a stream, at any time and from any thread."""
 
+    _ended: bool
+
     def __init__(self, known: Known, how: How) -> None:
         self._known = known
         self._how = how
         self._unsure = not how.is_text
         self._looked = how.is_text
         self._account: Account | None = how.account
+        self._ledgers: list[Ledger] = [how.account.ledger] if how.account else []
 
     def __reduce__(self) -> NoReturn:
         # A copy would share the engine, and end it when it is dropped.
@@ -136,6 +139,15 @@ class Told:
         account = self.__dict__.pop("_account", None)
         if account is not None:
             account.enter(self.tokens, self.model)
+
+    def _check_for(self, ledger: Ledger) -> None:
+        """It can be added to this ledger. Raises `Misuse`."""
+        if not self._ended:
+            raise Misuse(
+                "this stream is not over: a ledger adds it once it was read to its end, or closed"
+            )
+        if any(ledger is entered for entered in self._ledgers):
+            raise Misuse("this stream is in this ledger already")
 
     def _warn_of_bypass(self) -> None:
         """While it is not known what this is. Once it is known to be nothing, a warning says so."""

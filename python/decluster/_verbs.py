@@ -276,7 +276,7 @@ def collect(
 
     With `ledger` what was read is added to that, also where this raises. Of the parameters only
     these count: `max_event_bytes`, `max_reasoning_tokens`, `over_budget`, `think_tags`,
-    `starts_inside`, `think_reopens`, `think_copies`.
+    `starts_inside`, `think_reopens`, `think_copies`; `max_silence` is refused.
 
     Raises the source's own error or `TooLarge`, and then gives no part of the answer: loop over
     `pieces` to have it. Beyond `max_reasoning_tokens` or `budget` reading stops, and the error,
@@ -288,6 +288,11 @@ def collect(
     'Hi there.'
     """
     account = account_of(ledger)
+    if parameters.get("max_silence"):
+        raise ConfigError(
+            "max_silence needs a reader, collect has none: give the client a read timeout, or loop "
+            "over pieces"
+        )
     opened = open_source(source, closer, framing, as_lines=False)
     collector = Collector(framing=opened.framing, dialect=dialect, budget=budget, **parameters)
     if isinstance(opened, AsyncSource):

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
+from ._core import Budget
 from ._ledger import Account, Ledger, account_of
 from ._types import Dialect, Parameters
 from ._verbs import wrap
@@ -42,17 +43,21 @@ def hooks(
     *,
     dialect: Dialect | None = None,
     background: bool = True,
+    budget: Budget | None = None,
     ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> dict[str, list[Callable[..., Any]]]:
     """`event_hooks` for a sync client: `httpx.Client(event_hooks=hooks(max_delay=0.8))`.
 
-    They take what `decluster.wrap` takes, but for `framing` and `closer`.
+    They take what `decluster.wrap` takes, but for `framing` and `closer`; a `budget` is shared by
+    all responses of the client.
 
     Raises `ConfigError` for a parameter out of bounds, at once. While a response is read, the
     errors are those of `wrap`: the client's own come after the text that had arrived before them.
     """
-    paced = _pacing(account_of(ledger), dialect=dialect, background=background, **parameters)
+    paced = _pacing(
+        account_of(ledger), dialect=dialect, background=background, budget=budget, **parameters
+    )
 
     def pace(response: Any) -> None:
         _of_client(response, "__iter__", "an async client takes async_hooks(), not hooks()")
@@ -67,6 +72,7 @@ def async_hooks(
     *,
     dialect: Dialect | None = None,
     background: bool = True,
+    budget: Budget | None = None,
     ledger: Ledger | Account | None = None,
     **parameters: Unpack[Parameters],
 ) -> dict[str, list[Callable[..., Any]]]:
@@ -74,7 +80,9 @@ def async_hooks(
 
     Else as `hooks`.
     """
-    paced = _pacing(account_of(ledger), dialect=dialect, background=background, **parameters)
+    paced = _pacing(
+        account_of(ledger), dialect=dialect, background=background, budget=budget, **parameters
+    )
 
     async def pace(response: Any) -> None:
         if _is_stream(response):

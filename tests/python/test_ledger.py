@@ -258,6 +258,98 @@ def test_a_cost_is_rounded_for_display_and_not_before() -> None:
 TOO_LONG = "110680464442257.31"
 
 
+@pytest.mark.parametrize("background", [True, False])
+def test_a_stream_is_added_once_and_when_it_is_over(background: bool) -> None:
+    ledger = priced()
+    stream = decluster.wrap(LINES, background=background)
+    next(stream)
+    with pytest.raises(decluster.CallerError, match="this stream is not over"):
+        ledger.add(stream)
+    for _ in stream:
+        pass
+    with pytest.raises(UnknownModel):
+        ledger.add(stream, model="other")
+    ledger.add(stream)
+    with pytest.raises(decluster.CallerError, match="this stream is in this ledger already"):
+        ledger.add(stream)
+    Ledger().add(stream)
+    entered = decluster.wrap(LINES, background=background, ledger=ledger)
+    assert len(list(entered)) >= 8
+    with pytest.raises(decluster.CallerError, match="this stream is in this ledger already"):
+        ledger.add(entered)
+    assert ledger.total.streams == 2
+
+
+@pytest.mark.parametrize(
+    ("tokens", "error", "says"),
+    [
+        (
+            Tokens(input=-1),
+            decluster.ConfigError,
+            r"^input is -1: give a number from 0 to 2\^64 - 1",
+        ),
+        (Tokens(output=1 << 64), decluster.ConfigError, "^output is 18446744073709551616: "),
+        (Tokens(input=1 << 99_999), decluster.ConfigError, "^input is too large: "),
+        (Tokens(input="1"), TypeError, "^input is a str: give an int or None"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_count_out_of_bounds_is_named(tokens: Tokens, error: Any, says: str) -> None:
+    ledger = Ledger()
+    with pytest.raises(error, match=says):
+        ledger.add(tokens)
+    assert ledger.total.streams == 0
+
+
+def test_what_is_given_in_place_of_something_else_is_told() -> None:
+    with pytest.raises(TypeError, match="a Ledger merges with a Ledger, not int"):
+        Ledger().merge(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="path is a int: give the name of a file"):
+        Prices.load(5)  # type: ignore[arg-type]
+    cost = priced().add(Tokens(input=1), model="m-1")
+    assert cost is not None
+    with pytest.raises(TypeError, match="decimals is a str: give an int"):
+        cost.rounded("2")  # type: ignore[arg-type]
+    for decimals in (-1, 29, 10**9):
+        with pytest.raises(ValueError, match="decimals is out of its bounds: 0 to 28"):
+            cost.rounded(decimals)
+
+
+ITSELF: dict[str, Any] = {}
+ITSELF["itself"] = ITSELF
+
+
+@pytest.mark.parametrize(
+    ("figure", "says"),
+    [
+        (float("nan"), '^model "m", prompt is nan: give a number'),
+        (float("inf"), '^model "m", prompt is inf: give a number'),
+        (0.1 + 0.2, r'^model "m", prompt is 0\.30000000000000004, .* give text or a Decimal'),
+        (ITSELF, '^model "m", prompt is no number, but a dict'),
+    ],
+)
+def test_a_figure_that_is_none_is_named(figure: Any, says: str) -> None:
+    with pytest.raises(decluster.ConfigError, match=says):
+        Prices({"models": {"m": {"prompt": figure, "output": 1}}})
+    with pytest.raises(decluster.ConfigError, match=r"^this is no price table: Circular"):
+        Prices(ITSELF)
+
+
+def test_hooks_take_a_budget() -> None:
+    line = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"One two three four. "}}]}'
+
+    def handle(_: httpx.Request) -> httpx.Response:
+        content = iter([f"{line}\n\n".encode()])
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
+
+    hooks = httpx_hooks.hooks(budget=decluster.Budget(0))
+    with (
+        httpx.Client(transport=httpx.MockTransport(handle), event_hooks=hooks) as client,
+        client.stream("GET", "http://test") as response,
+        pytest.raises(decluster.ReasoningBudgetExceeded),
+    ):
+        list(response.iter_lines())
+
+
 def test_ledgers_merge_also_with_themselves() -> None:
     ledger, other = priced(), Ledger()
     other.add(decluster.collect(LINES), key="k")

@@ -343,7 +343,10 @@ def test_a_silence_needs_a_reader() -> None:
     for source in ([], later([])):
         with pytest.raises(decluster.ConfigError, match="max_silence needs a reader"):
             decluster.wrap(source, max_silence=5, background=False)
+        with pytest.raises(decluster.ConfigError, match="max_silence needs a reader, collect has"):
+            decluster.collect(source, max_silence=5)
     assert list(decluster.wrap([], max_silence=0, background=False)) == []
+    assert decluster.collect([], max_silence=0).output == ""
 
 
 def test_a_stream_that_stalled_is_over() -> None:

@@ -256,10 +256,10 @@ export interface Settings {
    */
   thinkCopies?: boolean | undefined;
   /**
-   * When nothing but comments and pings has come for so long, the stream ends with an error, after
-   * all that had come; 0 sets no limit. Time in which no input is wanted, or nobody polls, does not
-   * count. Collecting a stream has no clock and takes no notice of it. 0 to 86400000 milliseconds,
-   * initially 0.
+   * When no event has come in full for so long, comments and pings aside, the stream ends with an
+   * error, after all that had come; 0 sets no limit. Time in which no input is wanted, or nobody
+   * polls, does not count. Collecting a stream has no clock and takes no notice of it. 0 to
+   * 86400000 milliseconds, initially 0.
    */
   maxSilence?: number | undefined;
   /**

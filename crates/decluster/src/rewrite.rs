@@ -1002,7 +1002,7 @@ impl fmt::Display for RewriterError {
             Self::ReasoningBudgetExceeded(error) => error.fmt(f),
             Self::Stalled { silence } => {
                 let seconds = core::time::Duration::from(*silence).as_secs_f64();
-                write!(f, "the source stalled: nothing but signs of life for {seconds:.3} s")
+                write!(f, "the source stalled: no event for {seconds:.3} s")
             }
             Self::WholeBytes => {
                 write!(
