@@ -417,7 +417,7 @@ def _check_figures(table: Mapping[str, Any]) -> None:
 
 
 def _members(of: Any) -> list[tuple[Any, Any]]:
-    return list(cast("Mapping[Any, Any]", of).items()) if isinstance(of, Mapping) else []
+    return list(cast("dict[Any, Any]", of).items()) if isinstance(of, Mapping) else []
 
 
 def _plain(value: Any) -> Any:
