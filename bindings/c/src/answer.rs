@@ -1,7 +1,7 @@
 //! What a stream amounts to, as JSON with the names that every language uses.
 
 use decluster::wire::{Dialect, Tokens, Verdict};
-use decluster::{Nanos, ReasoningBudgetExceeded, Rewriter};
+use decluster::{ReasoningBudgetExceeded, Rewriter};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -63,8 +63,7 @@ struct Exceeded {
     shared: bool,
 }
 
-/// `stalled` is the silence that ended it, if one did.
-pub(crate) fn json(rewriter: &Rewriter, stalled: Option<Nanos>) -> String {
+pub(crate) fn json(rewriter: &Rewriter) -> String {
     let answer = rewriter.answer();
     let calls = answer.choices.iter().flat_map(|choice| {
         choice.tool_calls.iter().map(|call| Call {
@@ -93,7 +92,7 @@ pub(crate) fn json(rewriter: &Rewriter, stalled: Option<Nanos>) -> String {
         reasoning_tokens: answer.reasoning_tokens,
         error: answer.error.as_deref().and_then(raw),
         exceeded: rewriter.exceeded().map(Exceeded::from),
-        stalled_ns: stalled.map(|silence| silence.0),
+        stalled_ns: rewriter.stalled().map(|silence| silence.0),
         restarts: answer.restarts,
         events: answer.events,
         comments: answer.comments,

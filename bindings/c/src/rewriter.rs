@@ -98,8 +98,6 @@ pub(crate) struct Rewriting {
     framer: Framer,
     /// Whether the stream comes as items; not known before something comes.
     by_items: Option<bool>,
-    /// The silence that ended it.
-    stalled: Option<Nanos>,
     /// It is in the totals.
     counted: bool,
 }
@@ -452,7 +450,7 @@ pub unsafe extern "C" fn decluster_rewriter_answer(
     unsafe {
         handle::call(rewriter, |rewriting| {
             output::check_text(json, length, ["json", "length"])?;
-            rewriting.answer = answer::json(&rewriting.rewriter, rewriting.stalled);
+            rewriting.answer = answer::json(&rewriting.rewriter);
             output::text(&rewriting.answer, json, length);
             Ok(())
         })
@@ -493,7 +491,6 @@ impl Rewriting {
             answer: String::new(),
             framer: Framer::new(None),
             by_items: None,
-            stalled: None,
             counted: false,
         }
     }
@@ -589,9 +586,6 @@ impl Rewriting {
     /// The end, or the fault that it comes from.
     fn finished(&mut self) -> Outcome<decluster_output> {
         if let Some(fault) = self.rewriter.take_fault() {
-            if let RewriterError::Stalled { silence } = fault {
-                self.stalled = Some(silence);
-            }
             return Err(fault_of(&fault));
         }
         let verdict = match self.rewriter.answer().verdict {
