@@ -312,9 +312,9 @@ mod tests {
         let totals = Totals::default();
         let Totals { complete, failed, truncated, none, tokens_in, tokens_out, .. } = &totals;
         let Totals { reasoning_tokens, pieces, hurried, bytes_in, bytes_out, .. } = &totals;
-        let Totals { over_budget, before, after, .. } = &totals;
+        let Totals { over_budget, stalled, before, after, .. } = &totals;
         let mut sums = alloc::vec![complete, failed, truncated, none, tokens_in, tokens_out];
-        sums.extend([reasoning_tokens, pieces, hurried, bytes_in, bytes_out, over_budget]);
+        sums.extend([reasoning_tokens, pieces, hurried, bytes_in, bytes_out, over_budget, stalled]);
         for Seen { events, watched_ms, sizes, gaps } in [before, after] {
             sums.extend([events, watched_ms, &sizes.beyond, &sizes.sum, &gaps.beyond, &gaps.sum]);
             sums.extend(sizes.up_to.iter().chain(&gaps.up_to));
