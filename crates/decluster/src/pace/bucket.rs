@@ -4,24 +4,29 @@ use super::{CREDIT, SECOND, mul_div};
 use crate::Nanos;
 
 /// Spending as a debt that is paid off at the rate; the next release is due when nothing is owed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Debt {
     /// Credit owed at `at`.
     owed: u64,
     at: Nanos,
     /// Credit per second from `at` on.
     rate: u64,
-    last: Option<Nanos>,
+    /// The end of time before the first release.
+    last: Nanos,
     /// What was released last.
     spent: u64,
 }
 
 impl Debt {
+    pub(super) fn new() -> Self {
+        Self { owed: 0, at: Nanos::ZERO, rate: 0, last: Nanos::MAX, spent: 0 }
+    }
+
     /// Pays for what was just released.
     pub(super) fn spend(&mut self, now: Nanos, credit: u64) {
         self.settle(now);
         self.owed = self.owed.saturating_add(credit);
-        self.last = Some(now);
+        self.last = now;
         self.spent = credit;
     }
 
@@ -46,8 +51,8 @@ impl Debt {
         self.rate
     }
 
-    /// The time of the last release.
-    pub(super) fn last(&self) -> Option<Nanos> {
+    /// The time of the last release, the end of time before the first.
+    pub(super) fn last(&self) -> Nanos {
         self.last
     }
 
@@ -115,7 +120,7 @@ mod tests {
 
     #[test]
     fn debt_is_paid_at_the_rate() {
-        let mut debt = Debt::default();
+        let mut debt = Debt::new();
         debt.spend(Nanos(0), 10);
         assert_eq!(debt.plan(Nanos(0), 10), Nanos(SECOND));
         assert_eq!(debt.plan(Nanos(SECOND / 2), 5), Nanos(SECOND / 2 + SECOND));
@@ -124,7 +129,7 @@ mod tests {
 
     #[test]
     fn idle_time_saves_nothing_up() {
-        let mut debt = Debt::default();
+        let mut debt = Debt::new();
         debt.plan(Nanos(0), 10);
         debt.spend(Nanos(100 * SECOND), 10);
         assert_eq!(debt.plan(Nanos(100 * SECOND), 10), Nanos(101 * SECOND));

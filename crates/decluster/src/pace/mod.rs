@@ -108,7 +108,7 @@ impl Pacer {
                 _ => Mode::Off,
             },
             backlog: Backlog::new(Nanos(config.max_delay), margin),
-            debt: Debt::default(),
+            debt: Debt::new(),
             max_rate: (config.max_rate > 0).then_some(config.max_rate * CREDIT),
             read: Nanos::ZERO,
             max_gap: Nanos(if config.unit == 1 { config.word_gap } else { config.max_gap }),
@@ -229,7 +229,7 @@ impl Pacer {
     /// When the reader has seen nothing for `max_gap`, and a fixed bucket has something to spend; the end of
     /// time before the first release.
     pub(crate) fn stall(&self) -> Nanos {
-        let stall = self.debt.last().map_or(Nanos::MAX, |last| last.after(self.max_gap));
+        let stall = self.debt.last().after(self.max_gap);
         match self.mode {
             Mode::Fixed(_) => stall.max(self.due),
             _ => stall,
