@@ -7,6 +7,7 @@
 
 use decluster::guard::{ClusterRule, Clusters};
 use decluster::{Config, Nanos};
+use decluster_score::diagnose::Flow;
 use decluster_score::engine::run;
 use decluster_score::{Tokens, Trace, recorded, synthetic};
 use std::fmt::Write as _;
@@ -72,63 +73,20 @@ fn line(out: &mut String, name: &str, traces: &[Trace]) -> Result<(), Error> {
     for (min_gap, _) in GAPS {
         let rule = ClusterRule { min_gap, ..ClusterRule::from(&config) };
         let (mut before, mut after) = (Clusters::new(rule), Clusters::new(rule));
-        let (mut seen, mut forced) = (0, 0);
+        let mut forced = 0;
         for (trace, released) in traces.iter().zip(&released) {
-            record(&mut before, &trace.arrivals);
-            record(&mut after, released);
-            for silences in found(rule, released) {
-                seen += 1;
-                forced += u64::from(silences.iter().any(|s| is_forced(*s, trace)));
-            }
-        }
-        if seen != after.events() {
-            return Err(format!("{name}: {seen} clusters, but {}", after.events()).into());
+            let came = Flow::new(trace.arrivals.clone(), rule);
+            let left = Flow::new(released.clone(), rule);
+            forced += left.unavoidable(&came, MAX_DELAY);
+            before.merge(&came.clusters);
+            after.merge(&left.clusters);
         }
         let an_hour = |c: &Clusters| c.events_per_hour().unwrap_or_default();
+        let seen = after.events();
         write!(out, " {:.0} | {:.0} | {forced} of {seen} |", an_hour(&before), an_hour(&after))?;
     }
     writeln!(out)?;
     Ok(())
-}
-
-fn record(clusters: &mut Clusters, tokens: &[Tokens]) {
-    for Tokens { at, count } in tokens {
-        clusters.record(*at, u64::from(*count));
-    }
-    clusters.end_stream();
-}
-
-/// From when to when nothing went.
-type Silence = (Nanos, Nanos);
-
-/// Of each cluster the silences beside it.
-fn found(rule: ClusterRule, tokens: &[Tokens]) -> Vec<Vec<Silence>> {
-    let mut groups: Vec<(Nanos, Nanos, u64)> = Vec::new();
-    for Tokens { at, count } in tokens {
-        let count = u64::from(*count);
-        match groups.last_mut() {
-            Some((first, last, sum)) if at.since(*first) <= rule.group_gap => {
-                (*last, *sum) = (*at, *sum + count);
-            }
-            _ => groups.push((*at, *at, count)),
-        }
-    }
-    let silences: Vec<Silence> = groups.windows(2).map(|two| (two[0].1, two[1].0)).collect();
-    let beside = |place: usize| {
-        let beside = [place.checked_sub(1), Some(place)].into_iter().flatten();
-        let beside = beside.filter_map(|place| silences.get(place).copied());
-        beside.filter(|(from, to)| to.since(*from) >= rule.min_gap).collect::<Vec<_>>()
-    };
-    let large = groups.iter().enumerate().filter(|(_, group)| group.2 >= rule.min_tokens);
-    large.map(|(place, _)| beside(place)).filter(|beside| !beside.is_empty()).collect()
-}
-
-/// Whether nothing arrived for longer than text may be delayed, at some time of this silence.
-fn is_forced((from, to): Silence, trace: &Trace) -> bool {
-    trace.arrivals.windows(2).any(|two| {
-        let (last, next) = (two[0].at, two[1].at);
-        next.since(last) > MAX_DELAY && last < to && next > from
-    })
 }
 
 const BEGIN: &str = "<!-- clusters: begin -->";

@@ -212,7 +212,7 @@ proptest! {
         let mut take = |engine: &mut Engine, now: &mut Nanos, until: Nanos| {
             loop {
                 match engine.poll(*now) {
-                    Output::Piece(piece) => left.record(*now, u64::from(piece.tokens)),
+                    Output::Piece(piece) => drop(left.record(*now, u64::from(piece.tokens))),
                     Output::Wait(at) if at < until => *now = at,
                     _ => break,
                 }

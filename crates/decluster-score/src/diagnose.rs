@@ -8,7 +8,7 @@ use crate::capture::{Capture, CaptureError, Chunks, instant};
 use crate::engine::{self, Refused};
 use crate::trace::{Tokens, Trace};
 use decluster::frames::Frames;
-use decluster::guard::{ClusterRule, Clusters};
+use decluster::guard::{ClusterGroup, ClusterRule, Clusters};
 use decluster::wire::{Dialect, Reader, Reading};
 use decluster::{
     Config, ConfigError, Kind, Nanos, Rewriter, RewriterError, RewriterOptions, Rewritten,
@@ -77,22 +77,9 @@ pub struct Flow {
     /// Tokens, in order of time.
     pub tokens: Vec<Tokens>,
     /// The same in groups.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ClusterGroup>,
     /// What the detector counted.
-    pub clusters: Option<Clusters>,
-}
-
-/// Tokens with no silence between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// The first of them.
-    pub from: Nanos,
-    /// The last of them.
-    pub to: Nanos,
-    /// How many.
-    pub tokens: u64,
-    /// It is a cluster.
-    pub is_cluster: bool,
+    pub clusters: Clusters,
 }
 
 /// A stream that cannot be diagnosed.
@@ -178,7 +165,7 @@ impl Diagnosis {
         let run = engine::run(&self.config, &trace, None)?;
         let longest = run.pieces.iter().map(|piece| piece.delay).max();
         let out = run.pieces.first().map_or(Nanos::ZERO, |piece| piece.at);
-        let diagnosed = Diagnosed {
+        let mut diagnosed = Diagnosed {
             tokens: trace.tokens(),
             deltas: trace.arrivals.iter().map(|arrival| arrival.count).collect(),
             first,
@@ -188,7 +175,8 @@ impl Diagnosis {
             after: Flow::new(run.schedule, self.rule),
             ..Diagnosed::new(trace.name, Times::Recorded)
         };
-        Ok(diagnosed.with_unavoidable(self.max_delay()))
+        diagnosed.unavoidable = diagnosed.after.unavoidable(&diagnosed.before, self.max_delay());
+        Ok(diagnosed)
     }
 
     fn stream(&self, name: &str, chunks: &Chunks) -> Result<Diagnosed, DiagnoseError> {
@@ -224,7 +212,8 @@ impl Diagnosis {
         diagnosed.longest = played.longest;
         diagnosed.before = Flow::new(arrivals, self.rule);
         diagnosed.after = Flow::new(played.left, self.rule);
-        Ok(diagnosed.with_unavoidable(self.max_delay()))
+        diagnosed.unavoidable = diagnosed.after.unavoidable(&diagnosed.before, self.max_delay());
+        Ok(diagnosed)
     }
 
     /// Takes the stream apart into its events, each with the time of its last byte.
@@ -384,59 +373,35 @@ impl Diagnosed {
         }
         held
     }
+}
 
-    fn with_unavoidable(mut self, max_delay: Nanos) -> Self {
-        let arrivals = self.before.tokens.windows(2).map(|pair| (pair[0].at, pair[1].at));
+impl Flow {
+    /// Tokens by when they came or left, of one stream.
+    pub fn new(tokens: Vec<Tokens>, rule: ClusterRule) -> Self {
+        let mut clusters = Clusters::new(rule);
+        let ended = tokens.iter().filter_map(|one| clusters.record(one.at, one.count.into()));
+        let mut groups: Vec<_> = ended.collect();
+        groups.extend(clusters.end_stream());
+        Self { tokens, groups, clusters }
+    }
+
+    /// How many of the clusters that left, of what `before` says how it came, stand beside a silence in which nothing
+    /// arrived for longer than `max_delay`.
+    pub fn unavoidable(&self, before: &Self, max_delay: Nanos) -> u64 {
+        let arrivals = before.tokens.windows(2).map(|pair| (pair[0].at, pair[1].at));
         let long: Vec<_> = arrivals.filter(|(from, to)| to.since(*from) > max_delay).collect();
         let during = |from: Nanos, to: Nanos| {
             let place = long.partition_point(|(_, end)| *end <= from);
             long.get(place).is_some_and(|(begin, _)| *begin < to)
         };
-        let groups = &self.after.groups;
+        let groups = &self.groups;
         let beside = |place: usize| {
             let before =
                 place.checked_sub(1).is_some_and(|p| during(groups[p].to, groups[place].from));
             before || groups.get(place + 1).is_some_and(|next| during(groups[place].to, next.from))
         };
         let clusters = groups.iter().enumerate().filter(|(_, group)| group.is_cluster);
-        self.unavoidable = clusters.filter(|(place, _)| beside(*place)).count() as u64;
-        self
-    }
-}
-
-impl Flow {
-    fn new(tokens: Vec<Tokens>, rule: ClusterRule) -> Self {
-        let mut clusters = Clusters::new(rule);
-        let mut groups: Vec<Group> = Vec::new();
-        for Tokens { at, count } in tokens.iter().copied() {
-            clusters.record(at, count.into());
-            match groups.last_mut() {
-                Some(group) if at.since(group.from) <= rule.group_gap => {
-                    group.to = at;
-                    group.tokens += u64::from(count);
-                }
-                _ => {
-                    groups.push(Group {
-                        from: at,
-                        to: at,
-                        tokens: count.into(),
-                        is_cluster: false,
-                    });
-                }
-            }
-        }
-        clusters.end_stream();
-        for place in 0..groups.len() {
-            let silent = |one: usize, other: usize| {
-                groups
-                    .get(other)
-                    .is_some_and(|other| other.from.since(groups[one].to) >= rule.min_gap)
-            };
-            let beside =
-                silent(place, place + 1) || place.checked_sub(1).is_some_and(|p| silent(p, place));
-            groups[place].is_cluster = beside && groups[place].tokens >= rule.min_tokens;
-        }
-        Self { tokens, groups, clusters: Some(clusters) }
+        clusters.filter(|(place, _)| beside(*place)).count() as u64
     }
 
     /// From the first token to the last.
@@ -592,7 +557,7 @@ mod tests {
     }
 
     fn events(flow: &Flow) -> u64 {
-        flow.clusters.as_ref().map_or(0, Clusters::events)
+        flow.clusters.events()
     }
 
     #[test]

@@ -112,7 +112,9 @@ impl Summary {
 impl Side {
     fn new(flows: &[&Flow], rule: ClusterRule, first: Option<Spread>) -> Self {
         let mut all = Clusters::new(rule);
-        flows.iter().filter_map(|flow| flow.clusters.as_ref()).for_each(|one| all.merge(one));
+        for flow in flows {
+            all.merge(&flow.clusters);
+        }
         let groups = || flows.iter().flat_map(|flow| &flow.groups);
         let gaps = flows.iter().flat_map(|flow| flow.gaps());
         Self {

@@ -37,7 +37,8 @@ pub struct ClusterRule {
 pub struct Clusters {
     rule: ClusterRule,
     /// The group that may still grow.
-    open: Option<Group>,
+    open: Option<Open>,
+    /// Without the open one.
     events: u64,
     streams: u64,
     tokens: u64,
@@ -46,11 +47,24 @@ pub struct Clusters {
     gaps: Sketch,
 }
 
+/// Tokens that came together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterGroup {
+    /// When the first of them came.
+    pub from: Nanos,
+    /// When the last of them did.
+    pub to: Nanos,
+    /// How many.
+    pub tokens: u64,
+    /// It is a cluster.
+    pub is_cluster: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct Open {
+    from: Nanos,
+    to: Nanos,
     tokens: u64,
-    first: Nanos,
-    last: Nanos,
     /// A silence of `min_gap` came before it.
     after_silence: bool,
 }
@@ -70,47 +84,52 @@ impl Clusters {
         }
     }
 
-    /// So many tokens came, or left. A clock that runs backwards stands still.
-    pub fn record(&mut self, at: Nanos, tokens: u64) {
+    /// So many tokens came, or left. A clock that runs backwards stands still. Gives the group that has ended before them,
+    /// if they belong to the next.
+    pub fn record(&mut self, at: Nanos, tokens: u64) -> Option<ClusterGroup> {
         self.tokens = self.tokens.saturating_add(tokens);
-        let Some(group) = &mut self.open else {
+        let Some(open) = &mut self.open else {
             self.streams = self.streams.saturating_add(1);
-            self.open = Some(Group { tokens, first: at, last: at, after_silence: false });
-            return;
+            self.open = Some(Open { from: at, to: at, tokens, after_silence: false });
+            return None;
         };
-        let gap = at.since(group.last);
-        let at = at.max(group.last);
+        let gap = at.since(open.to);
+        let at = at.max(open.to);
         self.watched = Nanos(self.watched.0.saturating_add(gap.0));
-        let is_large = group.tokens >= self.rule.min_tokens;
-        if at.since(group.first) <= self.rule.group_gap {
-            group.last = at;
-            group.tokens = group.tokens.saturating_add(tokens);
-            let grew_large = !is_large && group.tokens >= self.rule.min_tokens;
-            if grew_large && group.after_silence {
-                self.events = self.events.saturating_add(1);
-            }
-            return;
+        if at.since(open.from) <= self.rule.group_gap {
+            open.to = at;
+            open.tokens = open.tokens.saturating_add(tokens);
+            return None;
         }
-        let silent = gap >= self.rule.min_gap;
-        let ended = silent && is_large && !group.after_silence;
-        let began = silent && tokens >= self.rule.min_tokens;
-        self.events = self.events.saturating_add(u64::from(ended) + u64::from(began));
-        self.sizes.record(group.tokens);
+        let after_silence = gap >= self.rule.min_gap;
+        let ended = self.close(after_silence);
         self.gaps.record(gap.0.saturating_add(MILLISECOND / 2) / MILLISECOND);
-        self.open = Some(Group { tokens, first: at, last: at, after_silence: silent });
+        self.open = Some(Open { from: at, to: at, tokens, after_silence });
+        ended
     }
 
-    /// The stream is over; what comes next is of another one, on a clock of its own.
-    pub fn end_stream(&mut self) {
-        if let Some(group) = self.open.take() {
-            self.sizes.record(group.tokens);
-        }
+    /// The stream is over; what comes next is of another one, on a clock of its own. Gives its last group.
+    pub fn end_stream(&mut self) -> Option<ClusterGroup> {
+        self.close(false)
+    }
+
+    fn close(&mut self, before_silence: bool) -> Option<ClusterGroup> {
+        let open = self.open.take()?;
+        let is_cluster = self.is_cluster(&open, before_silence);
+        self.events = self.events.saturating_add(is_cluster.into());
+        self.sizes.record(open.tokens);
+        let Open { from, to, tokens, .. } = open;
+        Some(ClusterGroup { from, to, tokens, is_cluster })
+    }
+
+    fn is_cluster(&self, open: &Open, before_silence: bool) -> bool {
+        open.tokens >= self.rule.min_tokens && (open.after_silence || before_silence)
     }
 
     /// Counts what another one counted, as if its streams had been seen here and were over. What a cluster is was decided
     /// there. The stream that is seen here goes on.
     pub fn merge(&mut self, other: &Self) {
-        self.events = self.events.saturating_add(other.events);
+        self.events = self.events.saturating_add(other.events());
         self.streams = self.streams.saturating_add(other.streams);
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.watched = Nanos(self.watched.0.saturating_add(other.watched.0));
@@ -118,20 +137,16 @@ impl Clusters {
         self.gaps.merge(&other.gaps);
     }
 
-    /// What counts as a cluster here.
-    pub fn rule(&self) -> ClusterRule {
-        self.rule
-    }
-
     /// How many clusters were seen.
     pub fn events(&self) -> u64 {
-        self.events
+        let open = self.open.is_some_and(|open| self.is_cluster(&open, false));
+        self.events.saturating_add(open.into())
     }
 
     /// How many clusters an hour, over the time that streams were watched; `None` before any time has passed.
     pub fn events_per_hour(&self) -> Option<f64> {
         let hours = self.watched.0 as f64 / HOUR as f64;
-        (self.watched > Nanos::ZERO).then(|| self.events as f64 / hours)
+        (self.watched > Nanos::ZERO).then(|| self.events() as f64 / hours)
     }
 
     /// How many groups came.
@@ -157,8 +172,8 @@ impl Clusters {
     /// The sizes of the groups, in tokens.
     pub fn sizes(&self) -> Sketch {
         let mut sizes = self.sizes.clone();
-        if let Some(group) = self.open {
-            sizes.record(group.tokens);
+        if let Some(open) = self.open {
+            sizes.record(open.tokens);
         }
         sizes
     }
@@ -182,6 +197,12 @@ impl Clustering {
     /// Nothing was seen yet.
     pub fn new(rule: ClusterRule) -> Self {
         Self { before: Clusters::new(rule), after: Clusters::new(rule) }
+    }
+}
+
+impl Default for Clusters {
+    fn default() -> Self {
+        Self::new(ClusterRule::default())
     }
 }
 

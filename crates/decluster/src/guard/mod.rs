@@ -21,7 +21,7 @@ mod totals;
 
 pub use budget::{Budget, CountSource, ReasoningBudgetExceeded};
 #[cfg(feature = "guard")]
-pub use clusters::{ClusterRule, Clustering, Clusters};
+pub use clusters::{ClusterGroup, ClusterRule, Clustering, Clusters};
 #[cfg(feature = "guard")]
 pub use cost::Cost;
 #[cfg(feature = "guard")]
