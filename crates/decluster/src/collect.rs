@@ -3,10 +3,10 @@
 use crate::config::Config;
 use crate::delta::Kind;
 use crate::frames::Frames;
-use crate::guard::meter::{Estimate, Meter};
+use crate::guard::meter::Meter;
 use crate::guard::{Budget, ReasoningBudgetExceeded};
 use crate::sse::TooLarge;
-use crate::wire::{Answer, Dialect, Part, Reader, Reading, Text};
+use crate::wire::{Answer, Dialect, Part, Reader, Reading};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -26,7 +26,7 @@ pub struct Collector {
     decoder: Frames,
     reader: Reader,
     texts: Vec<Collected>,
-    counting: Counting,
+    meter: Meter,
     exceeded: Option<ReasoningBudgetExceeded>,
     /// Too much reasoning is told by [`Collector::exceeded`] alone.
     tells: bool,
@@ -62,10 +62,7 @@ impl Collector {
             decoder: Frames::new(config.max_event_bytes as usize),
             reader: Reader::new(dialect).with_think(config.think()),
             texts: Vec::new(),
-            counting: Counting {
-                meter: Meter::new(config.max_reasoning_tokens),
-                estimate: Estimate::new(),
-            },
+            meter: Meter::new(config.max_reasoning_tokens),
             exceeded: None,
             tells: config.over_budget == 1,
         }
@@ -74,7 +71,7 @@ impl Collector {
     /// Charges the reasoning to a budget that others may share, beside the limit of its own. For use before the first
     /// input. Reasoning is charged event by event before it is taken; what is refused is dropped.
     pub fn share_budget(&mut self, budget: Budget) {
-        self.counting.meter.share(budget);
+        self.meter.share(budget);
     }
 
     /// Takes in bytes of the stream, cut anywhere.
@@ -114,12 +111,10 @@ impl Collector {
         let pumped = self.pump();
         let mut reading = self.reader.finish();
         if self.exceeded.is_none() {
-            let held = self.counting.charge(&mut reading, self.reader.answer());
+            let held = charge(&mut self.meter, &mut reading, self.reader.answer());
             take(&mut self.texts, &reading);
             pumped?;
-            return held
-                .or_else(|| self.counting.meter.settle())
-                .map_or(Ok(()), |e| self.exceed(e));
+            return held.or_else(|| self.meter.settle()).map_or(Ok(()), |e| self.exceed(e));
         }
         pumped
     }
@@ -156,7 +151,7 @@ impl Collector {
                 return Ok(());
             };
             let mut reading = self.reader.read(&frame);
-            let exceeded = self.counting.charge(&mut reading, self.reader.answer());
+            let exceeded = charge(&mut self.meter, &mut reading, self.reader.answer());
             take(&mut self.texts, &reading);
             if let Some(exceeded) = exceeded {
                 return self.exceed(exceeded);
@@ -173,45 +168,29 @@ impl Collector {
     }
 }
 
-/// What the reasoning comes to: all that arrives has left.
-#[derive(Debug)]
-struct Counting {
-    meter: Meter,
-    estimate: Estimate,
-}
-
-impl Counting {
-    /// Charges an event. Takes out of it what was refused.
-    fn charge(
-        &mut self,
-        reading: &mut Reading<'_>,
-        answer: &Answer,
-    ) -> Option<ReasoningBudgetExceeded> {
-        let Self { meter, estimate } = self;
-        if !meter.is_on() {
-            return None;
-        }
-        if reading.restart {
-            meter.restart();
-        }
-        let reasons = |text: &Text<'_>| text.kind == Kind::Reasoning && text.part.is_text();
-        let mut weight = None;
-        for text in reading.texts.iter().filter(|text| reasons(text)) {
-            let own = estimate.push(&text.text, text.tokens);
-            meter.arrive(own, text.tokens);
-            weight = Some(weight.unwrap_or(0_u64).saturating_add(own));
-        }
-        if let Some(weight) = weight
-            && let Err(refused) = meter.leave_weight(weight)
-        {
-            reading.texts.retain(|text| !reasons(text));
-            return Some(refused);
-        }
-        if let Some(count) = answer.reasoning_tokens.filter(|_| reading.reports) {
-            meter.report(count, answer.has_stopped());
-        }
-        meter.reach_mark()
+/// Charges an event, of which all that arrives has left. Takes out of it what was refused.
+fn charge(
+    meter: &mut Meter,
+    reading: &mut Reading<'_>,
+    answer: &Answer,
+) -> Option<ReasoningBudgetExceeded> {
+    if !meter.is_on() {
+        return None;
     }
+    if reading.restart {
+        meter.restart();
+    }
+    let texts = reading.texts.iter().filter(|text| text.part.is_text());
+    if let Some(weight) = meter.arrive_whole(texts)
+        && let Err(refused) = meter.leave_weight(weight)
+    {
+        reading.texts.retain(|text| text.kind != Kind::Reasoning || !text.part.is_text());
+        return Some(refused);
+    }
+    if let Some(count) = answer.reasoning_tokens.filter(|_| reading.reports) {
+        meter.report(count, answer.has_stopped());
+    }
+    meter.reach_mark()
 }
 
 impl fmt::Display for CollectorError {

@@ -367,10 +367,18 @@ impl Engine {
         &self.clusters
     }
 
-    /// For what does not go through the engine.
-    #[cfg(feature = "guard")]
-    pub(crate) fn clusters_mut(&mut self) -> &mut Clustering {
-        &mut self.clusters
+    /// Tells the cluster detector what arrived. A rewriter does so for what does not go through the engine.
+    #[cfg_attr(not(feature = "guard"), expect(unused_variables, clippy::unused_self))]
+    pub(crate) fn saw_arrive(&mut self, now: Nanos, tokens: u64) {
+        #[cfg(feature = "guard")]
+        self.clusters.before.record(now, tokens);
+    }
+
+    /// The same for what left.
+    #[cfg_attr(not(feature = "guard"), expect(unused_variables, clippy::unused_self))]
+    pub(crate) fn saw_leave(&mut self, now: Nanos, tokens: u64) {
+        #[cfg(feature = "guard")]
+        self.clusters.after.record(now, tokens);
     }
 
     /// Takes in a delta whether it fits or not: for a caller that keeps the bound by itself, event by event. Gives its
@@ -381,12 +389,10 @@ impl Engine {
             weight.map_err(|TooManyLanes| PushError::TooManyChoices { index: delta.index })?;
         let now = self.tick(now);
         self.stats.deltas += 1;
-        #[cfg(feature = "guard")]
         let before = self.stats.tokens_in;
         self.stats.tokens_in = self.stats.tokens_in.saturating_add(weight);
         // Whole tokens of the running sum, so that they add up to the sum's.
-        #[cfg(feature = "guard")]
-        self.clusters.before.record(now, self.stats.tokens_in / 16 - before / 16);
+        self.saw_arrive(now, self.stats.tokens_in / 16 - before / 16);
         self.stats.bytes_in += delta.text.len() as u64;
         self.arrived = self.arrived.saturating_add(pace::credit(weight));
         self.pacer.arrived(now, pace::credit(weight));
@@ -522,9 +528,8 @@ impl Engine {
         stats.hurried += u64::from(self.pacer.is_hurried());
         stats.tokens_out += tokens;
         stats.max_delay = stats.max_delay.max(now.since(arrived));
-        #[cfg(feature = "guard")]
-        self.clusters.after.record(now, tokens);
         self.seq += 1;
+        self.saw_leave(now, tokens);
     }
 
     fn spend(&mut self, at: Nanos, weight: u64, number: u64) {

@@ -14,7 +14,7 @@ use crate::engine::{Cancel, Engine, Event, Output, Piece, PushError, Stats};
 use crate::frames::Frames;
 #[cfg(feature = "guard")]
 use crate::guard::Clustering;
-use crate::guard::meter::{Estimate, Meter};
+use crate::guard::meter::Meter;
 use crate::guard::silence::Silence;
 use crate::guard::{Budget, ReasoningBudgetExceeded};
 use crate::sse::{self, Form, Frame};
@@ -74,7 +74,7 @@ pub struct Rewriter {
     max_queue_bytes: usize,
     meter: Meter,
     /// Reasoning that passes in whole events: their numbers, and what it is estimated at.
-    uncut: Uncut,
+    uncut: VecDeque<(u64, u64)>,
     excess: Excess,
     silence: Silence,
     stalled: Option<Nanos>,
@@ -198,7 +198,7 @@ impl Rewriter {
             joinable: None,
             max_queue_bytes: config.max_queue_bytes as usize,
             meter,
-            uncut: Uncut::default(),
+            uncut: VecDeque::new(),
             excess: Excess { as_event: config.over_budget == 1, ..Excess::default() },
             silence: Silence::new(config.max_silence),
             stalled: None,
@@ -500,12 +500,9 @@ impl Rewriter {
                 self.pump(now);
             }
             if let Some((range, texts)) = self.passed.as_mut().and_then(Passed::next) {
-                #[cfg(feature = "guard")]
                 if let Some(tokens) = texts.tokens {
-                    self.engine.clusters_mut().after.record(now, tokens);
+                    self.engine.saw_leave(now, tokens);
                 }
-                #[cfg(not(feature = "guard"))]
-                let _ = texts;
                 return Step::Passed(range);
             }
             self.out.clear();
@@ -562,7 +559,8 @@ impl Rewriter {
                     }
                 }
                 Output::Mark(number) => {
-                    if let Some(weight) = self.uncut.take(number)
+                    let uncut = self.uncut.pop_front_if(|(first, _)| *first == number);
+                    if let Some((_, weight)) = uncut
                         && let Err(refused) = self.meter.leave_weight(weight)
                     {
                         self.exceed(refused);
@@ -611,13 +609,9 @@ impl Rewriter {
                     // Parsed events go the long way: the caller is told which they are.
                     let object = matches!(frame.form, Form::Object(_));
                     if let Some(passed) = self.passed.as_mut().filter(|_| !object) {
-                        let texts = passed.push(&frame, &reading);
-                        #[cfg(feature = "guard")]
-                        if let Some(tokens) = texts.tokens {
-                            self.engine.clusters_mut().before.record(now, tokens);
+                        if let Some(tokens) = passed.push(&frame, &reading).tokens {
+                            self.engine.saw_arrive(now, tokens);
                         }
-                        #[cfg(not(feature = "guard"))]
-                        let _ = texts;
                         continue;
                     }
                     let mut intake = Intake {
@@ -769,37 +763,6 @@ impl Urgent {
     }
 }
 
-/// Reasoning in events that pass whole: it leaves with them, not piece by piece.
-#[derive(Debug, Default)]
-struct Uncut {
-    /// The numbers of the events, and what their reasoning is estimated at.
-    events: VecDeque<(u64, u64)>,
-    estimate: Option<Estimate>,
-}
-
-impl Uncut {
-    fn put(&mut self, number: u64, reading: &Reading<'_>, meter: &mut Meter) {
-        let reasons = |t: &&wire::Text<'_>| t.kind == Kind::Reasoning && t.part == Part::Text;
-        let mut texts = reading.texts.iter().filter(reasons).peekable();
-        if texts.peek().is_none() {
-            return;
-        }
-        let estimate = self.estimate.get_or_insert_with(Estimate::new);
-        let mut weight = 0_u64;
-        for text in texts {
-            let own = estimate.push(&text.text, text.tokens);
-            meter.arrive(own, text.tokens);
-            weight = weight.saturating_add(own);
-        }
-        self.events.push_back((number, weight));
-    }
-
-    /// What leaves with the event of this number.
-    fn take(&mut self, number: u64) -> Option<u64> {
-        self.events.pop_front_if(|(first, _)| *first == number).map(|(_, weight)| weight)
-    }
-}
-
 /// Whether there was too much reasoning.
 #[derive(Debug, Default)]
 struct Excess {
@@ -827,7 +790,7 @@ struct Intake<'a> {
     urgent: &'a mut Urgent,
     joinable: &'a mut Option<u64>,
     meter: &'a mut Meter,
-    uncut: &'a mut Uncut,
+    uncut: &'a mut VecDeque<(u64, u64)>,
 }
 
 impl Intake<'_> {
@@ -857,8 +820,12 @@ impl Intake<'_> {
             self.turns(now, &reading.texts);
             if keep {
                 let number = self.templates.event(frame, reading);
-                if self.meter.is_on() && !self.options.pieces {
-                    self.uncut.put(number, reading, self.meter);
+                let texts = reading.texts.iter().filter(|text| text.part == Part::Text);
+                if self.meter.is_on()
+                    && !self.options.pieces
+                    && let Some(weight) = self.meter.arrive_whole(texts)
+                {
+                    self.uncut.push_back((number, weight));
                 }
                 *self.joinable = None;
                 self.engine.admit_mark(now, number, hurry);
@@ -892,7 +859,7 @@ impl Intake<'_> {
                 last = Some(text);
                 let delta = Delta { kind, index, text: &text.text, tokens };
                 let weight = self.engine.admit(now, delta)?;
-                if kind == Kind::Reasoning {
+                if kind == Kind::Reasoning && self.meter.is_on() {
                     self.meter.arrive(weight, tokens);
                 }
             } else if !self.options.pieces && text.part != Part::Late {

@@ -6,7 +6,10 @@
 //! rose without text, two points are at one estimate: what was counted there belongs behind the text before it.
 
 use super::budget::{Budget, CountSource, ReasoningBudgetExceeded};
+use crate::delta::Kind;
 use crate::segment::{Cutter, SegmentConfig};
+use crate::wire::Text;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 /// Counts the reasoning of one stream against its limits.
@@ -40,6 +43,8 @@ pub(crate) struct Meter {
     shared_over: bool,
     /// What had arrived where a mark was put behind a report that was too much.
     mark: Option<u64>,
+    /// Of text that does not go through the engine; none before there is any.
+    estimate: Option<Box<Estimate>>,
 }
 
 /// At an estimate of `estimated` sixteenths, `counted` tokens are counted.
@@ -67,6 +72,7 @@ impl Meter {
             spent: false,
             shared_over: false,
             mark: None,
+            estimate: None,
         }
     }
 
@@ -94,6 +100,21 @@ impl Meter {
             // A count of 0 beside a text is none, unless that provider has counted before.
             self.arrived = self.arrived.saturating_add(weight);
         }
+    }
+
+    /// Reasoning arrived that does not go through the engine. Gives its estimate; `None` if none of the texts is any.
+    pub(crate) fn arrive_whole<'a>(
+        &mut self,
+        texts: impl Iterator<Item = &'a Text<'a>>,
+    ) -> Option<u64> {
+        let mut weight = None;
+        for text in texts.filter(|text| text.kind == Kind::Reasoning) {
+            let estimate = self.estimate.get_or_insert_with(|| Box::new(Estimate::new()));
+            let own = estimate.push(&text.text, text.tokens);
+            self.arrive(own, text.tokens);
+            weight = Some(weight.unwrap_or(0_u64).saturating_add(own));
+        }
+        weight
     }
 
     /// The provider reports what this attempt's reasoning comes to; `last` if it is done. Says whether the stream has to
@@ -301,19 +322,19 @@ fn shared_exceeded(budget: &Budget, source: CountSource) -> ReasoningBudgetExcee
     ReasoningBudgetExceeded { used, limit, source, shared: true }
 }
 
-/// Estimates text that does not go through the engine.
+/// Estimates text as the engine would.
 #[derive(Debug)]
-pub(crate) struct Estimate {
+struct Estimate {
     cutter: Cutter,
 }
 
 impl Estimate {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self { cutter: Cutter::new(SegmentConfig::default()) }
     }
 
     /// What this text adds, in sixteenths of a token. Without text, what the provider counts.
-    pub(crate) fn push(&mut self, text: &str, given: Option<u32>) -> u64 {
+    fn push(&mut self, text: &str, given: Option<u32>) -> u64 {
         if text.is_empty() {
             return u64::from(given.unwrap_or_default()) * TOKEN;
         }
