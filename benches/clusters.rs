@@ -12,29 +12,14 @@ use decluster_score::engine::run;
 use decluster_score::{Tokens, Trace, recorded, synthetic};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::{env, fs};
+
+mod report;
+use report::{RECORDED, deliver};
 
 type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
-    let report = report()?;
-    let mut arguments = env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => print!("{report}"),
-        (Some("--write"), Some(_)) if !Path::new(RECORDED).is_dir() => {
-            return Err(format!("{RECORDED} is not there: the table would lose it").into());
-        }
-        (Some("--write"), Some(file)) => {
-            let old = fs::read_to_string(&file)?;
-            let parts = (old.split_once(BEGIN), old.split_once(END));
-            let (Some((before, _)), Some((_, after))) = parts else {
-                return Err(format!("{file} has no lines {BEGIN} and {END}").into());
-            };
-            fs::write(&file, format!("{before}{BEGIN}\n\n{report}\n{END}{after}"))?;
-        }
-        _ => return Err("usage: clusters [--write FILE]".into()),
-    }
-    Ok(())
+    deliver("clusters", &report()?)
 }
 
 fn report() -> Result<String, Error> {
@@ -89,10 +74,6 @@ fn line(out: &mut String, name: &str, traces: &[Trace]) -> Result<(), Error> {
     Ok(())
 }
 
-const BEGIN: &str = "<!-- clusters: begin -->";
-const END: &str = "<!-- clusters: end -->";
-/// Where recorded traces are, if anywhere.
-const RECORDED: &str = "../shared/traces";
 /// The default.
 const MAX_DELAY: Nanos = Nanos::from_millis(1_500);
 /// The seed of the made ones.

@@ -12,39 +12,16 @@ use decluster_score::peers::PEERS;
 use decluster_score::{Played, Row, Study, Trace, header, recorded, synthetic};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::{env, fs};
+
+mod report;
+use report::{RECORDED, deliver};
 
 type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
-    let report = report()?;
-    let mut arguments = env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => print!("{report}"),
-        (Some("--write"), Some(_)) if !Path::new(RECORDED).is_dir() => {
-            return Err(format!(
-                "{RECORDED} is not there: the tables would lose what was recorded"
-            )
-            .into());
-        }
-        (Some("--write"), Some(file)) => {
-            let old = fs::read_to_string(&file)?;
-            let parts = (old.split_once(BEGIN), old.split_once(END));
-            let (Some((before, _)), Some((_, after))) = parts else {
-                return Err(format!("{file} has no lines {BEGIN} and {END}").into());
-            };
-            fs::write(&file, format!("{before}{BEGIN}\n\n{report}\n{END}{after}"))?;
-        }
-        _ => return Err("usage: score [--write FILE]".into()),
-    }
-    Ok(())
+    deliver("score", &report()?)
 }
 
-const BEGIN: &str = "<!-- score: begin -->";
-const END: &str = "<!-- score: end -->";
-
-/// Where recorded traces are, if anywhere.
-const RECORDED: &str = "../shared/traces";
 /// The default.
 const MAX_DELAY: Nanos = Nanos::from_millis(1_500);
 /// Seeds of the made traces: for tuning, and held out.
